@@ -1,0 +1,28 @@
+-- Refuses a database that cannot hold the data, before anything is created.
+do $$
+begin
+  if pg_catalog.getdatabaseencoding() operator(pg_catalog.<>) 'UTF8' then
+    raise exception using
+      errcode = 'feature_not_supported',
+      message = 'memory_engine needs a database with encoding UTF8',
+      hint = 'Create one with: CREATE DATABASE memory ENCODING ''UTF8'' TEMPLATE template0.';
+  end if;
+  if exists (
+    select from pg_catalog.pg_class as c
+    where c.relnamespace operator(pg_catalog.=) (
+      select n.oid from pg_catalog.pg_namespace as n where n.nspname operator(pg_catalog.=) 'me')
+  ) or exists (
+    select from pg_catalog.pg_proc as p
+    where p.pronamespace operator(pg_catalog.=) (
+      select n.oid from pg_catalog.pg_namespace as n where n.nspname operator(pg_catalog.=) 'me')
+  ) then
+    raise exception using
+      errcode = 'duplicate_schema',
+      message = 'schema "me" holds objects already',
+      hint = 'Drop or rename that schema first: memory_engine needs it for itself.';
+  end if;
+end
+$$;
+
+-- The script runs with a search path that holds the installer's schemas; nothing of ours depends on it.
+comment on schema me is 'memory_engine: the memory of AI agents. \df+ me.* is the reference.';

@@ -1,0 +1,35 @@
+-- Functions in SQL that statements use as macros: the planner puts their bodies in place.
+
+create function me._temporal("start" timestamptz, "end" timestamptz) returns tstzrange
+language sql immutable parallel safe
+return case
+  when "start" is null then null
+  when "start" = "end" then tstzrange("start", "end", '[]')
+  else tstzrange("start", "end", '[)')
+end;
+comment on function me._temporal is 'Internal: the stored form of a time (TEMP-3).';
+
+create function me._temporal_json(temporal tstzrange) returns jsonb
+language sql immutable parallel safe
+return case when temporal is null then null
+  else jsonb_build_object('start', me._iso_millis(lower(temporal)), 'end', me._iso_millis(upper(temporal)))
+end;
+comment on function me._temporal_json is 'Internal: the displayed form of a time (TEMP-9).';
+
+create function me._record(m me.memory, home text) returns jsonb
+language sql stable parallel safe
+return jsonb_build_object(
+  'id', (m).id,
+  'content', (m).content,
+  'meta', (m).meta,
+  'tree', me._tree_display((m).tree::text, home),
+  'name', (m).name,
+  'temporal', me._temporal_json((m).temporal),
+  'version', (m).version,
+  'versionHash', replace((m).version_hash::text, '-', ''),
+  'hasEmbedding', false,
+  'createdAt', me._iso_millis((m).created_at),
+  'createdBy', (m).created_by,
+  'updatedAt', me._iso_millis((m).updated_at)
+);
+comment on function me._record is 'Internal: a memory as callers see it (REC-1).';

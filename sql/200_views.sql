@@ -1,0 +1,76 @@
+-- Plain SQL sees through these exactly what the functions show. The barrier keeps a caller's own conditions behind
+-- the access check; operators that cannot leak still reach the indexes.
+
+create view me.memories with (security_barrier) as
+select
+  m.space,
+  m.id,
+  me._tree_display(m.tree::text, (select me._home_label())) as tree,
+  m.name,
+  m.content,
+  m.meta,
+  m.temporal,
+  m.version,
+  replace(m.version_hash::text, '-', '') as version_hash,
+  false as has_embedding,
+  m.created_at,
+  m.created_by,
+  m.updated_at
+from me.readable_trees() as r
+join me.memory as m on m.space = r.space and m.tree operator(@extschema:ltree@.<@) r.tree::@extschema:ltree@.ltree;
+comment on view me.memories is 'The memories the caller may read, in every space it may read (or the locked one).';
+comment on column me.memories.space is 'Slug of the space.';
+comment on column me.memories.id is 'UUIDv7, unique within the space.';
+comment on column me.memories.tree is 'Where it is, as the caller writes it: ~ is the caller''s home.';
+comment on column me.memories.name is 'Leaf name, unique within its tree, or null.';
+comment on column me.memories.content is 'The text.';
+comment on column me.memories.meta is 'Metadata: an object.';
+comment on column me.memories.temporal is 'A point [t,t] or a period [start,end), or null.';
+comment on column me.memories.version is 'Rises by one with each change of the payload.';
+comment on column me.memories.version_hash is 'What me.memory_update() asks for.';
+comment on column me.memories.has_embedding is 'Whether search by meaning finds it now.';
+comment on column me.memories.created_at is 'When it was made.';
+comment on column me.memories.created_by is 'Name of the principal that made it.';
+comment on column me.memories.updated_at is 'When it was last updated, or null.';
+
+create view me.memory_events with (security_barrier) as
+select
+  e.space,
+  e.event_id,
+  e.at,
+  e.operation,
+  e.operation_id,
+  e.cause,
+  e.actor_id,
+  e.actor_name,
+  e.api_key_id,
+  e.api_key_name,
+  e.memory_id,
+  me._tree_display(e.tree::text, (select me._home_label())) as tree,
+  e.name,
+  e.meta,
+  e.temporal,
+  e.content,
+  e.version,
+  replace(e.version_hash::text, '-', '') as version_hash
+from me.readable_trees() as r
+join me.memory_event as e on e.space = r.space and e.tree operator(@extschema:ltree@.<@) r.tree::@extschema:ltree@.ltree;
+comment on view me.memory_events is 'The history the caller may read: each event by the tree it happened in.';
+comment on column me.memory_events.space is 'Slug of the space.';
+comment on column me.memory_events.event_id is 'UUIDv7; its order is the order of events.';
+comment on column me.memory_events.at is 'Wall clock at the event.';
+comment on column me.memory_events.operation is 'insert, update, delete or purge.';
+comment on column me.memory_events.operation_id is 'Shared by all events of one call.';
+comment on column me.memory_events.cause is 'The call: create, update, delete, move …';
+comment on column me.memory_events.actor_id is 'The acting principal.';
+comment on column me.memory_events.actor_name is 'Its name at the time.';
+comment on column me.memory_events.api_key_id is 'The API key it came with, if any.';
+comment on column me.memory_events.api_key_name is 'The name of that key.';
+comment on column me.memory_events.memory_id is 'The memory, which may be gone.';
+comment on column me.memory_events.tree is 'Where it was.';
+comment on column me.memory_events.name is 'Its name after the event; before, for a delete.';
+comment on column me.memory_events.meta is 'Its metadata.';
+comment on column me.memory_events.temporal is 'Its time.';
+comment on column me.memory_events.content is 'Its text.';
+comment on column me.memory_events.version is 'Its version.';
+comment on column me.memory_events.version_hash is 'Its version hash.';

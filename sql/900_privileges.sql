@@ -1,0 +1,51 @@
+-- New functions are executable by everybody until told otherwise. What decides access inside is open to all;
+-- the rest is granted by name, by an administrator.
+revoke all on all functions in schema me from public;
+grant usage on schema me to public;
+
+grant select on me.memories, me.memory_events to public;
+
+grant execute on function
+  me.format,
+  me.mcp_call,
+  me.mcp_tools,
+  me.memory_batch_create,
+  me.memory_create,
+  me.memory_delete,
+  me.memory_delete_by_path,
+  me.memory_get,
+  me.memory_get_by_path,
+  me.memory_update,
+  me.readable_trees,
+  me.space_drop,
+  me.space_list,
+  me.space_rename,
+  -- The views call these on behalf of whoever reads them.
+  me._home_label,
+  me._tree_display
+to public;
+
+-- What each function is for. Arguments and results are in docs/reference.md.
+comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
+comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
+comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
+comment on function me.memory_batch_create is 'Creates 1 to 1000 memories at once, all or none.';
+comment on function me.memory_create is 'Stores a memory and returns its record; on_conflict (error, replace, ignore) settles a taken key.';
+comment on function me.memory_delete is 'Deletes the memory of an id. Its history stays.';
+comment on function me.memory_delete_by_path is 'Deletes the memory of a tree and name. Its history stays.';
+comment on function me.memory_get is 'The record of an id, or the selected parts of it.';
+comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
+comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
+comment on function me.readable_trees is 'The topmost trees the caller may read, by space. The views are built on it.';
+comment on function me.space_create is 'Makes a space; a slug is made when none is given.';
+comment on function me.space_drop is 'Removes a space with everything in it.';
+comment on function me.space_list is 'The spaces the caller is admitted to, newest first.';
+comment on function me.space_rename is 'Gives a space another display name.';
+comment on function me._event_digest is 'Internal: the digest of an event.';
+comment on function me._home_label is 'Internal: the label of the caller''s home, or null.';
+comment on function me._iso_millis is 'Internal: an instant as answers show it.';
+comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
+comment on function me._salt is 'Internal: sixteen random bytes.';
+comment on function me._tree_display is 'Internal: a tree as its reader writes it.';
+comment on function me._uuid_v7 is 'Internal: the next UUIDv7 of this session.';
+comment on function me._version_hash is 'Internal: the version hash of a payload.';

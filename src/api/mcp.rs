@@ -1,0 +1,125 @@
+//! `me.mcp_tools` and `me.mcp_call`: the same functions, by their MCP names and spellings.
+
+use super::arguments::Arguments;
+use super::tools::Catalogue;
+use super::{given, memory, required, result, space};
+use crate::domain::format::Format;
+use crate::domain::invalid::{Invalid, excerpt};
+use crate::error::{Error, Result};
+use crate::guc;
+use crate::store::jsonb::Jsonb;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use serde_json::Value;
+
+type Answer = std::result::Result<Jsonb, ErrorReport>;
+
+#[pg_extern(stable, parallel_restricted)]
+fn mcp_tools(toolset: default!(Option<&str>, "NULL")) -> Answer {
+    let toolset = match toolset.unwrap_or("all") {
+        word @ ("memory" | "capsule" | "all") => word,
+        other => {
+            return Err(Error::from(Invalid::new(
+                "toolset",
+                "MCP-2",
+                format!("argument \"toolset\" has unknown value {}", excerpt(other)),
+                "Use one of \"memory\", \"capsule\" or \"all\".",
+            ))
+            .into());
+        }
+    };
+    let tools = Catalogue::load()?.definitions(toolset, guc::space_locked());
+    Ok(result(&Value::from(tools).to_string())?)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn mcp_call(name: default!(Option<&str>, "NULL"), arguments: default!(Option<Jsonb>, "NULL")) -> Answer {
+    let name = required("name", name)?;
+    let catalogue = Catalogue::load()?;
+    let tool = catalogue.find(name)?;
+    let text = given(arguments).map_or_else(|| "{}".to_owned(), Jsonb::text);
+    check_size(&text)?;
+    let names = tool.argument_names(guc::space_locked());
+    let args = Arguments::parse("", &text, &names)?;
+    dispatch(&tool.name, &args)
+}
+
+fn check_size(text: &str) -> Result<()> {
+    let limit = guc::max_content_bytes();
+    if text.len() <= limit {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "arguments",
+        "LIM-1",
+        format!("argument \"arguments\" has {} bytes, more than {limit}", text.len()),
+        "Send less at once, or ask an administrator to raise me.max_content_bytes.",
+    )
+    .into())
+}
+
+fn dispatch(tool: &str, args: &Arguments) -> Answer {
+    let space_name = space_argument(args)?;
+    let space_name = space_name.as_deref();
+    match tool {
+        "me_memory_create" => memory::create(
+            memory::Create {
+                content: args.text("content")?,
+                tree: args.text("tree")?,
+                id: args.id("id")?,
+                name: args.text("name")?,
+                meta: args.json("meta")?,
+                temporal: args.json("temporal")?,
+            },
+            args.text("on_conflict")?.as_deref(),
+            space_name,
+        ),
+        "me_memory_get" => {
+            check_format(args)?;
+            memory::get(args.id("id")?, args.texts("select")?, space_name)
+        }
+        "me_memory_get_by_path" => {
+            check_format(args)?;
+            memory::get_by_path(args.text("path")?.as_deref(), args.texts("select")?, space_name)
+        }
+        "me_memory_update" => memory::update(
+            memory::Update {
+                id: args.id("id")?,
+                version_hash: args.text("version_hash")?,
+                content: args.text("content")?,
+                name: args.text("name")?,
+                meta: args.json("meta")?,
+                tree: args.text("tree")?,
+                temporal: args.json("temporal")?,
+                meta_patch: args.json("meta_patch")?,
+                clear: args.texts("clear")?,
+            },
+            space_name,
+        ),
+        "me_memory_delete" => memory::delete(args.id("id")?, space_name),
+        "me_memory_delete_by_path" => memory::delete_by_path(args.text("path")?.as_deref(), space_name),
+        "me_space_list" => space::list(),
+        _ => Err(Error::Internal(format!("tool {tool} is listed but not served")).into()),
+    }
+}
+
+/// The `format` of a reading tool is checked here and used by whoever turns the answer into text (FMT-5).
+fn check_format(args: &Arguments) -> Result<()> {
+    Format::parse("format", args.text("format")?.as_deref())?;
+    Ok(())
+}
+
+/// `space`, which may be left out but not given empty or as null (CALL-5).
+fn space_argument(args: &Arguments) -> Result<Option<String>> {
+    let space = args.text("space")?;
+    if args.mentions("space") && space.is_none() {
+        return Err(Invalid::new(
+            "space",
+            "CALL-5",
+            "argument \"space\" is null",
+            "Name a space, or leave the argument out to use the session's.",
+        )
+        .into());
+    }
+    Ok(space)
+}

@@ -1,0 +1,42 @@
+//! The SQL functions: decode the arguments, let `domain` judge them, let `store` do the work, encode the answer.
+//!
+//! A rule found here is in the wrong file.
+
+pub mod arguments;
+pub mod batch;
+pub mod format;
+pub mod mcp;
+pub mod memory;
+pub mod space;
+mod tools;
+
+use crate::domain::invalid::Invalid;
+use crate::domain::select::Select;
+use crate::error::{Error, Result};
+use crate::store::jsonb::Jsonb;
+
+/// The value of a required argument (CALL-2).
+pub(crate) fn required<T>(argument: &str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| Invalid::missing(argument).into())
+}
+
+/// JSON text of our own making as a result.
+pub(crate) fn result(text: &str) -> Result<Jsonb> {
+    Jsonb::parse(text).ok_or_else(|| Error::Internal("a result holds a zero byte".into()))
+}
+
+/// A record, or the part of it that was selected (section 11).
+pub(crate) fn project(select: Option<&Select>, record: Jsonb) -> Result<Jsonb> {
+    let Some(select) = select else {
+        return Ok(record);
+    };
+    let projected = select
+        .project(&record.text())
+        .map_err(|error| Error::Internal(format!("a record could not be projected: {error}")))?;
+    result(&projected)
+}
+
+/// A `jsonb` argument in which JSON `null` means "not given" (CALL-2).
+pub(crate) fn given(value: Option<Jsonb>) -> Option<Jsonb> {
+    value.filter(|value| !value.is_json_null())
+}

@@ -1,0 +1,135 @@
+//! What a caller may do where (spec §9): levels, grants, and the arithmetic over them.
+
+use super::path::TreePath;
+
+/// A level of access; each includes the lower ones (ACC-3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// May see memories.
+    Read = 1,
+    /// May also create, change and delete them.
+    Write = 2,
+    /// May also manage the grants of the subtree.
+    Owner = 3,
+}
+
+impl Level {
+    /// The level stored as `1`, `2` or `3`.
+    pub fn from_number(number: i16) -> Option<Self> {
+        [Self::Read, Self::Write, Self::Owner].into_iter().find(|level| *level as i16 == number)
+    }
+
+    /// `read`, `write` or `owner`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Owner => "owner",
+        }
+    }
+}
+
+/// A level at a tree and everything below it (ACC-4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Where it begins.
+    pub tree: TreePath,
+    /// How far it goes.
+    pub level: Level,
+}
+
+/// The effective grants of a caller in one space, as they stood when the call began (ACC-11).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rights {
+    /// Everything: a superuser (design §4).
+    All,
+    /// What the grants say; they only add up (ACC-4).
+    Grants(Vec<Grant>),
+}
+
+impl Rights {
+    /// Whether some grant of at least this level covers the tree.
+    pub fn allow(&self, level: Level, tree: &TreePath) -> bool {
+        match self {
+            Self::All => true,
+            Self::Grants(grants) => {
+                grants.iter().any(|grant| grant.level >= level && grant.tree.contains(tree))
+            }
+        }
+    }
+
+    /// The topmost trees at which the caller has the level, in dotted form; `None` means everywhere.
+    ///
+    /// A row is covered iff its tree is at or below one of them, so these are what a query filters by.
+    pub fn roots(&self, level: Level) -> Option<Vec<&TreePath>> {
+        let Self::Grants(grants) = self else {
+            return None;
+        };
+        let mut trees: Vec<&TreePath> =
+            grants.iter().filter(|grant| grant.level >= level).map(|grant| &grant.tree).collect();
+        trees.sort();
+        trees.dedup();
+        let mut roots: Vec<&TreePath> = Vec::with_capacity(trees.len());
+        for tree in trees {
+            // An ancestor sorts before its descendants (TREE-11), so only the last root can cover this one.
+            if !roots.last().is_some_and(|root| root.contains(tree)) {
+                roots.push(tree);
+            }
+        }
+        Some(roots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grants(list: &[(&str, Level)]) -> Rights {
+        Rights::Grants(
+            list.iter()
+                .map(|(tree, level)| Grant { tree: TreePath::from_dotted(tree).unwrap(), level: *level })
+                .collect(),
+        )
+    }
+
+    fn tree(dotted: &str) -> TreePath {
+        TreePath::from_dotted(dotted).unwrap()
+    }
+
+    #[test]
+    fn a_grant_covers_its_tree_and_what_lies_below_and_nothing_else() {
+        let rights = grants(&[("a.b", Level::Write)]);
+        assert!(rights.allow(Level::Read, &tree("a.b")));
+        assert!(rights.allow(Level::Write, &tree("a.b.c")));
+        assert!(!rights.allow(Level::Owner, &tree("a.b")));
+        assert!(!rights.allow(Level::Read, &tree("a")));
+        assert!(!rights.allow(Level::Read, &tree("a.bc")));
+    }
+
+    #[test]
+    fn the_root_grant_covers_everything() {
+        assert!(grants(&[("", Level::Read)]).allow(Level::Read, &tree("home.x")));
+    }
+
+    #[test]
+    fn grants_on_all_children_do_not_add_up_to_the_parent() {
+        assert!(!grants(&[("a.b", Level::Write), ("a.c", Level::Write)]).allow(Level::Write, &tree("a")));
+    }
+
+    #[test]
+    fn roots_leave_out_what_another_root_covers_and_what_is_too_low() {
+        let rights = grants(&[
+            ("a.b", Level::Read),
+            ("a", Level::Read),
+            ("a-b", Level::Read),
+            ("a.c", Level::Write),
+            ("b", Level::Owner),
+        ]);
+        let dotted = |level| -> Vec<String> {
+            rights.roots(level).unwrap().iter().map(|tree| tree.as_dotted().to_owned()).collect()
+        };
+        assert_eq!(dotted(Level::Read), ["a", "a-b", "b"]);
+        assert_eq!(dotted(Level::Write), ["a.c", "b"]);
+        assert_eq!(Rights::All.roots(Level::Read), None);
+    }
+}

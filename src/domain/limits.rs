@@ -1,0 +1,24 @@
+//! Every maximum, with its unit and reason. No number of these is repeated elsewhere.
+
+/// Longest memory name, in characters (NAME-1, LIM-6).
+pub const NAME_CHARS: usize = 128;
+/// Longest tree label, in characters (TREE-2, LIM-7): what `ltree` holds.
+pub const LABEL_CHARS: usize = 1000;
+/// Longest dotted form of a tree, in bytes (TREE-3): a b-tree entry on (space, tree, name) must fit a page.
+pub const TREE_BYTES: usize = 2000;
+/// Deepest metadata, in nested arrays and objects (design §10): parsers and printers recurse.
+pub const META_DEPTH: usize = 500;
+/// Most memories of one batch (BAT-3, LIM-2).
+pub const BATCH_ITEMS: usize = 1000;
+/// Largest `limit` of search, export and history (LIM-3) and largest `candidateLimit` (LIM-4).
+pub const PAGE_ROWS: i64 = 1000;
+/// Largest `levels` of `memory_tree` (LIM-5).
+pub const TREE_LEVELS: i64 = 100;
+/// Most entries of the keep list of `memory_delete_orphans` (LIM-14).
+pub const ORPHAN_KEEP: usize = 25_000;
+/// Longest part of a semantic query that is embedded, in UTF-16 code units (SRCH-11, LIM-9).
+pub const QUERY_UTF16: usize = 8192;
+/// Integers of JSON arguments lie within ± this (CALL-4): what a double holds exactly.
+pub const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
+/// Default of `me.max_content_bytes`: the largest content of one memory, in bytes (design §10).
+pub const CONTENT_BYTES_DEFAULT: usize = 16 * 1024 * 1024;

@@ -1,0 +1,23 @@
+//! The rules of memory: plain Rust that parses a value into a type that cannot be wrong, or refuses it.
+//!
+//! Nothing below this module knows PostgreSQL, does I/O, reads a clock or draws a random number.
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod batch;
+pub mod conflict;
+pub mod filter;
+pub mod format;
+pub mod id;
+pub mod instant;
+pub mod invalid;
+pub mod limits;
+pub mod memory;
+pub mod patch;
+pub mod path;
+pub mod select;
+pub mod space;
+pub mod temporal;
+pub mod transfer;
+pub mod utf16;
+pub mod version;

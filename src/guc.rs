@@ -1,0 +1,59 @@
+//! Every setting of the extension, its bounds and context, behind typed accessors.
+
+use crate::domain::limits;
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use std::ffi::CString;
+
+static SPACE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static SPACE_LOCKED: GucSetting<bool> = GucSetting::<bool>::new(false);
+static MAX_CONTENT_BYTES: GucSetting<i32> = GucSetting::<i32>::new(limits::CONTENT_BYTES_DEFAULT as i32);
+
+/// The space a call works in when its argument names none (design §4): `me.space`, else `default`.
+pub fn space() -> String {
+    non_empty(&SPACE).unwrap_or_else(|| "default".to_owned())
+}
+
+/// Whether calls are held to [`space`] (`me.space_locked`): a guard against mistakes, not a boundary.
+pub fn space_locked() -> bool {
+    SPACE_LOCKED.get()
+}
+
+/// The largest content of one memory, and the largest argument object of `me.mcp_call`, in bytes.
+pub fn max_content_bytes() -> usize {
+    usize::try_from(MAX_CONTENT_BYTES.get()).unwrap_or(limits::CONTENT_BYTES_DEFAULT)
+}
+
+fn non_empty(setting: &GucSetting<Option<CString>>) -> Option<String> {
+    let text = setting.get()?.to_string_lossy().into_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Defines the settings; called once, when the library is loaded.
+pub fn register() {
+    GucRegistry::define_string_guc(
+        c"me.space",
+        c"The space a call works in when it names none.",
+        c"Empty means the space \"default\".",
+        &SPACE,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"me.space_locked",
+        c"Holds every call to the space of me.space.",
+        c"A guard against mistakes, not a boundary: the session can switch it off.",
+        &SPACE_LOCKED,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"me.max_content_bytes",
+        c"The largest content of one memory.",
+        c"Also bounds the argument object of me.mcp_call().",
+        &MAX_CONTENT_BYTES,
+        1024,
+        256 * 1024 * 1024,
+        GucContext::Suset,
+        GucFlags::UNIT_BYTE,
+    );
+}

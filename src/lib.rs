@@ -1,0 +1,35 @@
+//! `memory_engine`: the memory of AI agents, inside PostgreSQL.
+//!
+//! A call goes one way: `api` decodes it, `domain` makes it valid or refuses it, `store` runs SQL with valid values
+//! only, `api` encodes the answer. `docs/` describes each part.
+
+pub mod domain;
+
+mod api;
+mod error;
+mod guc;
+mod store;
+
+use pgrx::prelude::*;
+
+::pgrx::pg_module_magic!();
+
+extension_sql_file!("../sql/000_guard.sql", name = "guard", bootstrap);
+extension_sql_file!("../sql/100_tables.sql", name = "tables", requires = ["guard"]);
+extension_sql_file!(
+    "../sql/150_functions.sql",
+    name = "functions",
+    requires = ["tables", store::macros::iso_millis, store::macros::tree_display]
+);
+extension_sql_file!(
+    "../sql/200_views.sql",
+    name = "views",
+    requires = ["functions", store::readable::readable_trees, store::readable::home_label]
+);
+extension_sql_file!("../sql/900_privileges.sql", name = "privileges", finalize);
+
+/// Called when the library is loaded, by the postmaster or by the first call of a backend.
+#[pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    guc::register();
+}

@@ -1,0 +1,131 @@
+//! Functions that only our own statements call: the domain's rules, where SQL needs them row by row.
+//!
+//! Nobody but the owner may execute them.
+
+use super::jsonb::Jsonb;
+use super::{random, uuid_v7};
+use crate::domain::instant::Instant;
+use crate::domain::path::{Home, TreePath};
+use crate::domain::temporal::Temporal;
+use crate::domain::version::{VersionHash, write_canonical};
+use pgrx::prelude::*;
+use sha2::{Digest, Sha256};
+
+fn instant(at: TimestampWithTimeZone) -> Instant {
+    Instant::from_micros(i64::from(at))
+}
+
+fn temporal(start: Option<TimestampWithTimeZone>, end: Option<TimestampWithTimeZone>) -> Option<Temporal> {
+    let (start, end) = (instant(start?), instant(end?));
+    Some(Temporal::from_stored(start, end))
+}
+
+/// An instant as responses show it (REC-4).
+#[pg_extern(immutable, parallel_safe, name = "_iso_millis")]
+pub(crate) fn iso_millis(at: TimestampWithTimeZone) -> String {
+    instant(at).to_iso_millis()
+}
+
+/// A tree as its reader sees it (TREE-9).
+#[pg_extern(immutable, parallel_safe, name = "_tree_display")]
+pub(crate) fn tree_display(tree: Option<&str>, home: Option<&str>) -> Option<String> {
+    let home = home.and_then(Home::from_label);
+    TreePath::from_dotted(tree?).map(|tree| tree.display(home.as_ref()))
+}
+
+/// The version hash of a payload (HASH-4).
+#[pg_extern(immutable, parallel_safe, name = "_version_hash")]
+fn version_hash(
+    tree: Option<&str>,
+    name: Option<&str>,
+    meta: Option<Jsonb>,
+    start: Option<TimestampWithTimeZone>,
+    end: Option<TimestampWithTimeZone>,
+    content: Option<&str>,
+) -> Option<pgrx::Uuid> {
+    let hash = VersionHash::of(tree?, name, &meta?.text(), temporal(start, end).as_ref(), content?);
+    Some(pgrx::Uuid::from_bytes(*hash.as_bytes()))
+}
+
+/// The next UUIDv7 of this backend.
+#[pg_extern(volatile, parallel_restricted, name = "_uuid_v7")]
+fn next_uuid() -> pgrx::Uuid {
+    uuid_v7::next()
+}
+
+/// Sixteen random bytes: without them, the digest of a purged payload could be confirmed by guessing.
+#[pg_extern(volatile, parallel_restricted, name = "_salt")]
+fn salt() -> Vec<u8> {
+    random::bytes().to_vec()
+}
+
+/// SHA-256 over a salt and the payload in its canonical form.
+#[pg_extern(immutable, parallel_safe, name = "_payload_digest")]
+fn payload_digest(
+    salt: Option<&[u8]>,
+    tree: Option<&str>,
+    name: Option<&str>,
+    meta: Option<Jsonb>,
+    start: Option<TimestampWithTimeZone>,
+    end: Option<TimestampWithTimeZone>,
+    content: Option<&str>,
+) -> Option<Vec<u8>> {
+    let mut hasher = Sha256::new();
+    hasher.update(salt?);
+    write_canonical(
+        &mut |bytes: &[u8]| hasher.update(bytes),
+        tree?,
+        name,
+        &meta?.text(),
+        temporal(start, end).as_ref(),
+        content?,
+    );
+    Some(hasher.finalize().to_vec())
+}
+
+/// SHA-256 over everything an event says besides its payload, and the payload's digest. Each field is written
+/// with its length before it, so that no two events give the same bytes.
+#[pg_extern(immutable, parallel_safe, name = "_event_digest")]
+#[allow(clippy::too_many_arguments, reason = "an event has that many columns")]
+fn event_digest(
+    space: &str,
+    event_id: pgrx::Uuid,
+    at: TimestampWithTimeZone,
+    operation: &str,
+    operation_id: pgrx::Uuid,
+    cause: Option<&str>,
+    actor_id: Option<pgrx::Uuid>,
+    actor_name: Option<&str>,
+    api_key_id: Option<pgrx::Uuid>,
+    api_key_name: Option<&str>,
+    memory_id: pgrx::Uuid,
+    tree: &str,
+    version: i64,
+    content_version: i64,
+    payload_digest: &[u8],
+) -> Vec<u8> {
+    let mut hasher = Sha256::new();
+    let mut field = |bytes: Option<&[u8]>| match bytes {
+        Some(bytes) => {
+            hasher.update((bytes.len() as u64 + 1).to_be_bytes());
+            hasher.update(bytes);
+        }
+        None => hasher.update(0u64.to_be_bytes()),
+    };
+    field(Some(space.as_bytes()));
+    field(Some(event_id.as_bytes()));
+    field(Some(&i64::from(at).to_be_bytes()));
+    field(Some(operation.as_bytes()));
+    field(Some(operation_id.as_bytes()));
+    field(cause.map(str::as_bytes));
+    field(actor_id.as_ref().map(|id| &id.as_bytes()[..]));
+    field(actor_name.map(str::as_bytes));
+    field(api_key_id.as_ref().map(|id| &id.as_bytes()[..]));
+    field(api_key_name.map(str::as_bytes));
+    field(Some(memory_id.as_bytes()));
+    field(Some(tree.as_bytes()));
+    field(Some(&version.to_be_bytes()));
+    field(Some(&content_version.to_be_bytes()));
+    field(Some(payload_digest));
+    hasher.finalize().to_vec()
+}

@@ -1,0 +1,14 @@
+//! Storage: every statement runs here, as the extension's owner, with valid values only.
+
+pub mod caller;
+pub mod jsonb;
+pub(crate) mod macros;
+pub mod memory;
+pub mod operation;
+mod owner;
+pub mod random;
+pub(crate) mod readable;
+pub mod session;
+pub mod space;
+pub mod spi;
+mod uuid_v7;

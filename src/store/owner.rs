@@ -1,0 +1,60 @@
+//! Whose rights a statement has: the extension's owner inside the guard, the caller everywhere else.
+
+use pgrx::pg_sys;
+
+/// Runs what follows as the extension's owner, with a search path that holds nothing of the caller's,
+/// until it is dropped, on every way out (return, error, panic).
+pub struct AsOwner {
+    caller: pg_sys::Oid,
+    context: i32,
+    guc_nest: i32,
+}
+
+impl AsOwner {
+    /// Switches to `owner`.
+    pub fn enter(owner: pg_sys::Oid) -> Self {
+        let (mut caller, mut context) = (pg_sys::Oid::INVALID, 0);
+        // SAFETY: plain reads and writes of the backend's own identity; undone in `drop`.
+        unsafe {
+            pg_sys::GetUserIdAndSecContext(&raw mut caller, &raw mut context);
+            let guard = Self { caller, context, guc_nest: pg_sys::NewGUCNestLevel() };
+            pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32);
+            restrict_search_path();
+            guard
+        }
+    }
+}
+
+impl Drop for AsOwner {
+    fn drop(&mut self) {
+        // SAFETY: restores exactly what `enter` read; the nest level is the one it opened.
+        unsafe {
+            pg_sys::AtEOXact_GUC(false, self.guc_nest);
+            pg_sys::SetUserIdAndSecContext(self.caller, self.context);
+        }
+    }
+}
+
+#[cfg(not(feature = "pg16"))]
+unsafe fn restrict_search_path() {
+    // SAFETY: called inside the GUC nest level that `enter` opened.
+    unsafe { pg_sys::RestrictSearchPath() };
+}
+
+/// What `RestrictSearchPath` of 17 does: without it a kept plan is parsed anew under the caller's search path.
+#[cfg(feature = "pg16")]
+unsafe fn restrict_search_path() {
+    // SAFETY: as above; the arguments are the ones 17 uses.
+    unsafe {
+        pg_sys::set_config_option(
+            c"search_path".as_ptr(),
+            c"pg_catalog, pg_temp".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+    }
+}

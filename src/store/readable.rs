@@ -1,0 +1,61 @@
+//! What the caller may read, in every space: the access check of the views.
+
+use super::caller::{self, Caller, Intent};
+use super::session::stored_tree;
+use super::spi::arg;
+use crate::domain::access::{Grant, Level, Rights};
+use crate::error::{Error, Result};
+use crate::{guc, statement};
+use pgrx::iter::TableIterator;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use std::collections::BTreeMap;
+
+statement!(READABLE, [include_str!("readable.sql")], [OIDOID, TEXTOID, UUIDOID, TEXTOID]);
+statement!(SPACES, ["select s.slug from me.space as s where $1 is null or s.slug = $1"], [TEXTOID]);
+
+/// The trees at and below which the caller may read, with their space. No tree is below another of its space, so
+/// that a join over them shows each memory once.
+#[pg_extern(stable, parallel_restricted)]
+#[allow(clippy::type_complexity, reason = "what a set-returning function is")]
+pub(crate) fn readable_trees()
+-> std::result::Result<TableIterator<'static, (name!(space, String), name!(tree, String))>, ErrorReport> {
+    let only = guc::space_locked().then(guc::space);
+    let roots = caller::call(Intent::Read, |caller| roots(caller, only.as_deref()))?;
+    Ok(TableIterator::new(roots))
+}
+
+fn roots(caller: &Caller, only: Option<&str>) -> Result<Vec<(String, String)>> {
+    if caller.is_superuser() {
+        return caller
+            .db()
+            .run(&SPACES, &[arg(only)])?
+            .into_iter()
+            .map(|row| Ok((row.need(1)?, String::new())))
+            .collect();
+    }
+    let [role, cluster, registration] = caller.identity_args();
+    let mut grants: BTreeMap<String, Vec<Grant>> = BTreeMap::new();
+    for row in caller.db().run(&READABLE, &[role, cluster, registration, arg(only)])? {
+        let level: i16 = row.need(3)?;
+        grants.entry(row.need(1)?).or_default().push(Grant {
+            tree: stored_tree(&row.need::<String>(2)?)?,
+            level: Level::from_number(level)
+                .ok_or_else(|| Error::Internal(format!("stored level {level}")))?,
+        });
+    }
+    Ok(grants
+        .into_iter()
+        .flat_map(|(space, grants)| {
+            let rights = Rights::Grants(grants);
+            let roots = rights.roots(Level::Read).unwrap_or_default();
+            roots.into_iter().map(|tree| (space.clone(), tree.as_dotted().to_owned())).collect::<Vec<_>>()
+        })
+        .collect())
+}
+
+/// The label of the caller's home, or null.
+#[pg_extern(stable, parallel_restricted, name = "_home_label")]
+pub(crate) fn home_label() -> std::result::Result<Option<String>, ErrorReport> {
+    caller::call(Intent::Read, |caller| Ok(caller.home().map(|home| home.label().to_owned())))
+}

@@ -1,0 +1,275 @@
+//! Statements, kept as prepared plans, and the rows they answer with.
+//!
+//! A plan is prepared once per backend: preparing per call costs more than running the statement.
+
+use crate::error::{Error, Result};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use pgrx::{FromDatum, IntoDatum};
+use std::cell::Cell;
+use std::ffi::CString;
+use std::panic::AssertUnwindSafe;
+
+/// A statement with its parameter types. `{ltree}` and `{vector}` in its text stand for the schemas of those extensions.
+pub struct Statement {
+    parts: &'static [&'static str],
+    types: &'static [pg_sys::BuiltinOid],
+    plan: Cell<pg_sys::SPIPlanPtr>,
+}
+
+impl Statement {
+    /// A statement whose text is the concatenation of `parts`.
+    pub const fn new(parts: &'static [&'static str], types: &'static [pg_sys::BuiltinOid]) -> Self {
+        Self { parts, types, plan: Cell::new(std::ptr::null_mut()) }
+    }
+
+    fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
+        let kept = self.plan.get();
+        if !kept.is_null() {
+            return Ok(kept);
+        }
+        let sql = qualify(&self.parts.concat())?;
+        let sql = CString::new(sql).map_err(|_| Error::Internal("a statement holds a zero byte".into()))?;
+        let mut types: Vec<pg_sys::Oid> = self.types.iter().map(|oid| oid.value()).collect();
+        // SAFETY: inside SPI_connect (a `Db` exists); the text and the types outlive the call.
+        let plan = unsafe {
+            let plan = pg_sys::SPI_prepare(sql.as_ptr(), types.len() as i32, types.as_mut_ptr());
+            if plan.is_null() {
+                return Err(Error::Internal("a statement could not be prepared".into()));
+            }
+            pg_sys::SPI_keepplan(plan);
+            plan
+        };
+        self.plan.set(plan);
+        Ok(plan)
+    }
+}
+
+/// Declares a kept statement of this backend: its name, its text (literals or `include_str!`), its parameter types.
+#[macro_export]
+macro_rules! statement {
+    ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+        thread_local! {
+            $(#[$doc])*
+            static $name: $crate::store::spi::Statement = const {
+                $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
+            };
+        }
+    };
+}
+
+/// A connection to SPI as the extension's owner, for the length of one call.
+///
+/// A read-only one runs its statements under the snapshot of the calling query and works on a standby.
+pub struct Db {
+    read_only: bool,
+}
+
+impl Db {
+    /// Whether statements see one snapshot and may not write.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Runs a kept statement.
+    pub fn run(
+        &self,
+        statement: &'static std::thread::LocalKey<Statement>,
+        args: &[Option<pg_sys::Datum>],
+    ) -> Result<Rows> {
+        self.run_limited(statement, args, 0)
+    }
+
+    /// Runs a kept statement and stops after `limit` rows (0: none).
+    pub fn run_limited(
+        &self,
+        statement: &'static std::thread::LocalKey<Statement>,
+        args: &[Option<pg_sys::Datum>],
+        limit: i64,
+    ) -> Result<Rows> {
+        statement.with(|statement| {
+            debug_assert_eq!(statement.types.len(), args.len());
+            let plan = statement.plan()?;
+            let mut values: Vec<pg_sys::Datum> =
+                args.iter().map(|arg| arg.unwrap_or(pg_sys::Datum::from(0))).collect();
+            let nulls: Vec<std::ffi::c_char> =
+                args.iter().map(|arg| if arg.is_some() { b' ' } else { b'n' } as std::ffi::c_char).collect();
+            // SAFETY: the plan is kept, the arrays are as long as the plan's parameters, SPI is connected.
+            let status = unsafe {
+                pg_sys::SPI_execute_plan(
+                    plan,
+                    values.as_mut_ptr(),
+                    nulls.as_ptr(),
+                    self.read_only,
+                    limit as _,
+                )
+            };
+            if status < 0 {
+                return Err(Error::Internal(format!("a statement failed with status {status}")));
+            }
+            // SAFETY: globals of this backend, set by the call above.
+            let (table, count) = unsafe { (pg_sys::SPI_tuptable, pg_sys::SPI_processed) };
+            Ok(Rows { table, count: count as usize })
+        })
+    }
+
+    /// Runs a kept statement that answers with at most one row.
+    pub fn row(
+        &self,
+        statement: &'static std::thread::LocalKey<Statement>,
+        args: &[Option<pg_sys::Datum>],
+    ) -> Result<Option<Row>> {
+        Ok(self.run_limited(statement, args, 1)?.into_iter().next())
+    }
+}
+
+/// Runs `body` with SPI connected; what it returns must not point into SPI's memory (see [`Row::copied`]).
+pub fn connected<T>(read_only: bool, body: impl FnOnce(&Db) -> Result<T>) -> Result<T> {
+    // SAFETY: connect and finish are paired on every ordinary way out; after an error the transaction's
+    // (or subtransaction's) end closes the connection.
+    unsafe {
+        if pg_sys::SPI_connect() != pg_sys::SPI_OK_CONNECT as i32 {
+            return Err(Error::Internal("SPI is not available".into()));
+        }
+        let result = body(&Db { read_only });
+        pg_sys::SPI_finish();
+        result
+    }
+}
+
+/// The rows of one statement, valid until the connection ends.
+pub struct Rows {
+    table: *mut pg_sys::SPITupleTable,
+    count: usize,
+}
+
+impl Rows {
+    /// How many rows there are, or how many a command without rows touched.
+    #[allow(dead_code, reason = "for commands over many rows")]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl IntoIterator for Rows {
+    type Item = Row;
+    type IntoIter = RowIter;
+
+    fn into_iter(self) -> RowIter {
+        let count = if self.table.is_null() { 0 } else { self.count };
+        RowIter { table: self.table, count, next: 0 }
+    }
+}
+
+/// Goes through [`Rows`].
+pub struct RowIter {
+    table: *mut pg_sys::SPITupleTable,
+    count: usize,
+    next: usize,
+}
+
+impl Iterator for RowIter {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        if self.next >= self.count {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1;
+        Some(Row { table: self.table, index })
+    }
+}
+
+/// One row; columns are counted from 1.
+pub struct Row {
+    table: *mut pg_sys::SPITupleTable,
+    index: usize,
+}
+
+impl Row {
+    fn datum(&self, column: i32) -> Option<pg_sys::Datum> {
+        let mut is_null = false;
+        // SAFETY: the table is valid while SPI is connected and `index` is below its count.
+        unsafe {
+            let tuple = *(*self.table).vals.add(self.index);
+            let datum = pg_sys::SPI_getbinval(tuple, (*self.table).tupdesc, column, &raw mut is_null);
+            (!is_null).then_some(datum)
+        }
+    }
+
+    /// The value of a column, `None` when it is null. The statement's text decides the type.
+    pub fn get<T: FromDatum>(&self, column: i32) -> Option<T> {
+        let datum = self.datum(column)?;
+        // SAFETY: the statements are ours, and each column is read as the type its statement gives it.
+        unsafe { T::from_datum(datum, false) }
+    }
+
+    /// The value of a column that is never null.
+    pub fn need<T: FromDatum>(&self, column: i32) -> Result<T> {
+        self.get(column).ok_or_else(|| Error::Internal(format!("column {column} of an answer is missing")))
+    }
+
+    /// A by-reference value as a datum of the connection's memory: for another statement of the same call.
+    pub fn raw(&self, column: i32) -> Option<pg_sys::Datum> {
+        self.datum(column)
+    }
+
+    /// A by-reference (varlena) value copied into the memory of the caller of SPI: for the function's result.
+    pub fn copied(&self, column: i32) -> Option<pg_sys::Datum> {
+        let datum = self.datum(column)?;
+        // SAFETY: varlena types are passed by reference with length -1; SPI is connected.
+        Some(unsafe { pg_sys::SPI_datumTransfer(datum, false, -1) })
+    }
+}
+
+/// A parameter of any type pgrx knows.
+pub fn arg<T: IntoDatum>(value: T) -> Option<pg_sys::Datum> {
+    value.into_datum()
+}
+
+/// Replaces the schema slots. The schemas are wherever the installer put those extensions.
+fn qualify(sql: &str) -> Result<String> {
+    let mut sql = sql.to_owned();
+    for (slot, extension) in [("{ltree}", c"ltree"), ("{vector}", c"vector")] {
+        if sql.contains(slot) {
+            sql = sql.replace(slot, &extension_schema(extension)?);
+        }
+    }
+    Ok(sql)
+}
+
+fn extension_schema(name: &std::ffi::CStr) -> Result<String> {
+    // SAFETY: catalogue lookups with a constant name; the strings are palloc'd by the server.
+    unsafe {
+        let oid = pg_sys::get_extension_oid(name.as_ptr(), true);
+        let schema = if oid == pg_sys::Oid::INVALID {
+            pg_sys::Oid::INVALID
+        } else {
+            pg_sys::get_extension_schema(oid)
+        };
+        if schema == pg_sys::Oid::INVALID {
+            return Err(Error::Internal(format!("extension {} is missing", name.to_string_lossy())));
+        }
+        let quoted = pg_sys::quote_identifier(pg_sys::get_namespace_name(schema));
+        Ok(std::ffi::CStr::from_ptr(quoted).to_string_lossy().into_owned())
+    }
+}
+
+/// Runs `body`, turning the server's unique violation into `taken`; whatever it wrote is undone by the error.
+///
+/// The server's own DETAIL shows the key to whoever asked. The error is always raised again, so that no half-done
+/// statement can be committed.
+pub fn unique_violation_as<T>(taken: impl Fn() -> Error, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (taken, body) = (AssertUnwindSafe(taken), AssertUnwindSafe(body));
+    PgTryBuilder::new(move || {
+        // The whole wrapper is captured, not the closure inside it.
+        let body = body;
+        (body.0)()
+    })
+    .catch_when(PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION, move |_| {
+        let taken = &taken;
+        Err((taken.0)())
+    })
+    .execute()
+}
