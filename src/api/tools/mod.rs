@@ -110,10 +110,9 @@ impl Catalogue {
         }
     }
 
-    /// The tool of a name, which may leave out the prefix `me_`.
+    /// The tool of a name. `me_memory_get` reads a memory, `memory_get` a capsule: the prefix is part of the name.
     pub fn find(&self, name: &str) -> Result<&Tool> {
-        let known =
-            self.tools.iter().find(|tool| tool.name == name || tool.name.strip_prefix("me_") == Some(name));
+        let known = self.tools.iter().find(|tool| tool.name == name);
         known.ok_or_else(|| {
             let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
             Invalid::new(
@@ -197,10 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_found_with_and_without_its_prefix_and_a_misspelt_one_is_named() {
+    fn a_tool_is_found_by_its_whole_name_and_a_misspelt_one_is_named() {
         let catalogue = Catalogue::load().unwrap();
         assert_eq!(catalogue.find("me_memory_get").unwrap().name, "me_memory_get");
-        assert_eq!(catalogue.find("memory_get").unwrap().name, "me_memory_get");
         let Err(Error::Invalid(refusal)) = catalogue.find("me_memory_gett") else {
             panic!("a misspelt tool was found");
         };
