@@ -63,7 +63,9 @@ create table me.memory (
     or (lower_inc(temporal) and not lower_inf(temporal) and not upper_inf(temporal)
       and upper_inc(temporal) = (lower(temporal) = upper(temporal))))
 );
-create unique index memory_path_key on me.memory (space, tree, name) where name is not null;
+-- Names are unique within a tree; rows without one are all distinct, and are in it for the sake of their trees: a
+-- subtree is an interval of this index.
+create unique index memory_path_key on me.memory (space, tree, name);
 create index memory_tree_idx on me.memory using gist (tree);
 create index memory_meta_idx on me.memory using gin (meta jsonb_path_ops);
 create index memory_temporal_idx on me.memory using gist (temporal) where temporal is not null;

@@ -10,11 +10,16 @@ grant execute on function
   me.mcp_call,
   me.mcp_tools,
   me.memory_batch_create,
+  me.memory_count,
   me.memory_create,
   me.memory_delete,
   me.memory_delete_by_path,
+  me.memory_delete_tree,
+  me.memory_export,
+  me.memory_export_rows,
   me.memory_get,
   me.memory_get_by_path,
+  me.memory_tree,
   me.memory_update,
   me.readable_trees,
   me.space_drop,
@@ -30,11 +35,16 @@ comment on function me.format is 'An answer as text: YAML (default), JSON or com
 comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
 comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
 comment on function me.memory_batch_create is 'Creates 1 to 1000 memories at once, all or none.';
+comment on function me.memory_count is 'The number of memories a tree filter matches, among those the caller may read.';
 comment on function me.memory_create is 'Stores a memory and returns its record; on_conflict (error, replace, ignore) settles a taken key.';
 comment on function me.memory_delete is 'Deletes the memory of an id. Its history stays.';
 comment on function me.memory_delete_by_path is 'Deletes the memory of a tree and name. Its history stays.';
+comment on function me.memory_delete_tree is 'Deletes every memory at or below a tree, or only counts them. Their history stays.';
+comment on function me.memory_export is 'The matching memories as one text: json, yaml, or md for a single one.';
+comment on function me.memory_export_rows is 'Every matching memory, one row each, in id order; without limit and never held as a whole.';
 comment on function me.memory_get is 'The record of an id, or the selected parts of it.';
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
+comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
 comment on function me.readable_trees is 'The topmost trees the caller may read, by space. The views are built on it.';
 comment on function me.space_create is 'Makes a space; a slug is made when none is given.';
@@ -47,5 +57,6 @@ comment on function me._iso_millis is 'Internal: an instant as answers show it.'
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
 comment on function me._salt is 'Internal: sixteen random bytes.';
 comment on function me._tree_display is 'Internal: a tree as its reader writes it.';
+comment on function me._tree_matches is 'Internal: whether a tree matches an lquery.';
 comment on function me._uuid_v7 is 'Internal: the next UUIDv7 of this session.';
 comment on function me._version_hash is 'Internal: the version hash of a payload.';

@@ -26,17 +26,13 @@ const WAITING: &[&str] = &[
     "grant_set",
     "memory_context",
     "memory_copy",
-    "memory_count",
     "memory_delete_orphans",
-    "memory_delete_tree",
     "memory_embedding_status",
-    "memory_export",
     "memory_history",
     "memory_import",
     "memory_mv",
     "memory_revert",
     "memory_search",
-    "memory_tree",
     "principal_add",
 ];
 

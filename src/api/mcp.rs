@@ -1,8 +1,9 @@
 //! `me.mcp_tools` and `me.mcp_call`: the same functions, by their MCP names and spellings.
 
 use super::arguments::Arguments;
+use super::filters::Filters;
 use super::tools::Catalogue;
-use super::{given, memory, required, result, space};
+use super::{given, memory, organise, required, result, space, transfer};
 use crate::domain::format::Format;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::error::{Error, Result};
@@ -98,9 +99,34 @@ fn dispatch(tool: &str, args: &Arguments) -> Answer {
         ),
         "me_memory_delete" => memory::delete(args.id("id")?, space_name),
         "me_memory_delete_by_path" => memory::delete_by_path(args.text("path")?.as_deref(), space_name),
+        "me_memory_count" => {
+            organise::count(args.text("tree")?.as_deref(), args.integer("max_count")?, space_name)
+        }
+        "me_memory_tree" => {
+            organise::tree(args.text("tree")?.as_deref(), args.integer("levels")?, space_name)
+        }
+        "me_memory_delete_tree" => {
+            organise::delete_tree(args.text("tree")?.as_deref(), args.boolean("dry_run")?, space_name)
+        }
+        "me_memory_export" => transfer::export(
+            args.text("format")?.as_deref(),
+            filters(args)?,
+            args.integer("limit")?,
+            space_name,
+        ),
         "me_space_list" => space::list(),
         _ => Err(Error::Internal(format!("tool {tool} is listed but not served")).into()),
     }
+}
+
+/// The filters of a tool that has them.
+fn filters(args: &Arguments) -> Result<Filters> {
+    Ok(Filters {
+        tree: args.text("tree")?,
+        meta: args.json("meta")?,
+        meta_predicate: args.text("metaPredicate")?,
+        temporal: args.json("temporal")?,
+    })
 }
 
 /// The `format` of a reading tool is checked here and used by whoever turns the answer into text (FMT-5).

@@ -4,11 +4,14 @@
 
 pub mod arguments;
 pub mod batch;
+pub mod filters;
 pub mod format;
 pub mod mcp;
 pub mod memory;
+pub mod organise;
 pub mod space;
 mod tools;
+pub mod transfer;
 
 use crate::domain::invalid::Invalid;
 use crate::domain::select::Select;

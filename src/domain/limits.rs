@@ -1,5 +1,7 @@
 //! Every maximum, with its unit and reason. No number of these is repeated elsewhere.
 
+use super::invalid::Invalid;
+
 /// Longest memory name, in characters (NAME-1, LIM-6).
 pub const NAME_CHARS: usize = 128;
 /// Longest tree label, in characters (TREE-2, LIM-7): what `ltree` holds.
@@ -22,3 +24,37 @@ pub const QUERY_UTF16: usize = 8192;
 pub const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
 /// Default of `me.max_content_bytes`: the largest content of one memory, in bytes (design §10).
 pub const CONTENT_BYTES_DEFAULT: usize = 16 * 1024 * 1024;
+/// Most bytes of all records of one `memory_export`: its text is one string of a jsonb, which holds 256 MiB.
+pub const EXPORT_BYTES: usize = 128 * 1024 * 1024;
+
+/// The number of rows an export returns (EXP): none given, or 0 or less, is the most there may be.
+///
+/// # Errors
+/// More than 1000 is refused under `LIM-3`.
+pub fn export_limit(argument: &str, limit: Option<i64>) -> Result<i64, Invalid> {
+    match limit {
+        Some(limit) if limit > PAGE_ROWS => Err(Invalid::new(
+            argument,
+            "LIM-3",
+            format!("argument \"{argument}\" is {limit}, more than the limit of {PAGE_ROWS}"),
+            "Ask for fewer, or read me.memory_export_rows(), which has no limit.",
+        )),
+        Some(limit) if limit > 0 => Ok(limit),
+        _ => Ok(PAGE_ROWS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_returns_all_it_may_unless_told_otherwise() {
+        for (given, applied) in
+            [(None, 1000), (Some(0), 1000), (Some(-3), 1000), (Some(1), 1), (Some(1000), 1000)]
+        {
+            assert_eq!(export_limit("limit", given), Ok(applied));
+        }
+        assert_eq!(export_limit("limit", Some(1001)).unwrap_err().rule, "LIM-3");
+    }
+}

@@ -13,6 +13,7 @@ pub mod instant;
 pub mod invalid;
 pub mod limits;
 pub mod memory;
+pub mod nodes;
 pub mod patch;
 pub mod path;
 pub mod select;

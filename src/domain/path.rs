@@ -137,6 +137,15 @@ impl TreePath {
         self.labels().count()
     }
 
+    /// The tree of the first `depth` labels, or this one if it has no more.
+    pub fn first(&self, depth: usize) -> Self {
+        let end = match depth.checked_sub(1) {
+            None => 0,
+            Some(dots) => self.0.match_indices('.').nth(dots).map_or(self.0.len(), |(at, _)| at),
+        };
+        Self(self.0.get(..end).unwrap_or_default().to_owned())
+    }
+
     /// Whether `other` is this tree or lies below it.
     pub fn contains(&self, other: &Self) -> bool {
         other.below(self).is_some()
@@ -617,6 +626,15 @@ mod tests {
         assert_eq!(path("~/n").unwrap().display(None), format!("/home/{HEX}/n"), "links never use ~");
         let name = Name::parse("name", "n").unwrap();
         assert_eq!(MemoryPath::new(tree("a"), name), path("a/n").unwrap());
+    }
+
+    #[test]
+    fn the_first_labels_of_a_tree_are_a_tree() {
+        let tree = TreePath::from_dotted("a.bb.c").unwrap();
+        for (depth, dotted) in [(0, ""), (1, "a"), (2, "a.bb"), (3, "a.bb.c"), (9, "a.bb.c")] {
+            assert_eq!(tree.first(depth).as_dotted(), dotted);
+        }
+        assert!(TreePath::root().first(2).is_root());
     }
 
     fn labels() -> impl Strategy<Value = Vec<String>> {

@@ -89,6 +89,16 @@ pub(super) fn begin<T>(
     Ok(result?)
 }
 
+/// Goes on with a call of the same query that has decided what the caller may read: as the extension's owner.
+pub(super) fn resume<T>(body: impl FnOnce(&Db) -> Result<T>) -> std::result::Result<T, ErrorReport> {
+    let result = spi::connected(true, |db| {
+        let memory = memory_relation()?;
+        let _owner = AsOwner::enter(memory.owner);
+        body(db)
+    });
+    Ok(result?)
+}
+
 impl<'a> Caller<'a> {
     fn identify(db: &'a Db, memory: MemoryRelation, role: pg_sys::Oid, space: &str) -> Result<(Self, bool)> {
         let mut caller = Self {

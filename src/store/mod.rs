@@ -1,14 +1,17 @@
 //! Storage: every statement runs here, as the extension's owner, with valid values only.
 
 pub mod caller;
+pub mod filter;
 pub mod jsonb;
 pub(crate) mod macros;
 pub mod memory;
 pub mod operation;
+pub mod organise;
 mod owner;
 pub mod random;
 pub(crate) mod readable;
 pub mod session;
 pub mod space;
 pub mod spi;
+pub mod transfer;
 mod uuid_v7;

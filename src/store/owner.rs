@@ -44,11 +44,21 @@ unsafe fn restrict_search_path() {
 /// What `RestrictSearchPath` of 17 does: without it a kept plan is parsed anew under the caller's search path.
 #[cfg(feature = "pg16")]
 unsafe fn restrict_search_path() {
-    // SAFETY: as above; the arguments are the ones 17 uses.
+    set_until_dropped(c"search_path", c"pg_catalog, pg_temp");
+}
+
+/// Sets the time zone to UTC until the guard is dropped.
+pub fn use_utc() {
+    set_until_dropped(c"TimeZone", c"UTC");
+}
+
+fn set_until_dropped(setting: &std::ffi::CStr, value: &std::ffi::CStr) {
+    // SAFETY: called inside the GUC nest level that `enter` opened; the arguments are the ones the server itself uses
+    // to restrict the search path.
     unsafe {
         pg_sys::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
+            setting.as_ptr(),
+            value.as_ptr(),
             pg_sys::GucContext::PGC_USERSET,
             pg_sys::GucSource::PGC_S_SESSION,
             pg_sys::GucAction::GUC_ACTION_SAVE,

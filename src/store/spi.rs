@@ -14,13 +14,20 @@ use std::panic::AssertUnwindSafe;
 pub struct Statement {
     parts: &'static [&'static str],
     types: &'static [pg_sys::BuiltinOid],
+    options: u32,
     plan: Cell<pg_sys::SPIPlanPtr>,
 }
 
 impl Statement {
     /// A statement whose text is the concatenation of `parts`.
     pub const fn new(parts: &'static [&'static str], types: &'static [pg_sys::BuiltinOid]) -> Self {
-        Self { parts, types, plan: Cell::new(std::ptr::null_mut()) }
+        Self { parts, types, options: 0, plan: Cell::new(std::ptr::null_mut()) }
+    }
+
+    /// The same statement, planned anew for the parameters of each call: for filters of which most are absent. What
+    /// an absent one asks for is folded away, and the planner sees the values of the others.
+    pub const fn planned_per_call(self) -> Self {
+        Self { options: pg_sys::CURSOR_OPT_CUSTOM_PLAN | pg_sys::CURSOR_OPT_PARALLEL_OK, ..self }
     }
 
     fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
@@ -33,7 +40,12 @@ impl Statement {
         let mut types: Vec<pg_sys::Oid> = self.types.iter().map(|oid| oid.value()).collect();
         // SAFETY: inside SPI_connect (a `Db` exists); the text and the types outlive the call.
         let plan = unsafe {
-            let plan = pg_sys::SPI_prepare(sql.as_ptr(), types.len() as i32, types.as_mut_ptr());
+            let plan = pg_sys::SPI_prepare_cursor(
+                sql.as_ptr(),
+                types.len() as i32,
+                types.as_mut_ptr(),
+                self.options as i32,
+            );
             if plan.is_null() {
                 return Err(Error::Internal("a statement could not be prepared".into()));
             }

@@ -52,6 +52,11 @@ impl Pattern {
         self.text.len()
     }
 
+    /// The one label that matches, if there is only one.
+    pub(super) fn only(&self) -> Option<&str> {
+        (!self.prefix && !self.fold && !self.words).then_some(self.text.as_str())
+    }
+
     /// Whether `label` matches (LQ-4).
     pub(super) fn matches(&self, label: &str) -> bool {
         if !self.words {

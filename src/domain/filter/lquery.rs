@@ -4,6 +4,7 @@
 //! what [`Lquery::as_str`] returns.
 
 use super::label::Pattern;
+use crate::domain::path::TreePath;
 use std::fmt::{self, Write as _};
 
 /// Most labels a path or an item's bounds can count: what PostgreSQL stores in 16 bits.
@@ -62,16 +63,42 @@ impl Lquery {
         Ok(Self { text, items })
     }
 
+    /// Reads the text of a checked one again.
+    pub fn from_checked(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+
+    /// Whether a tree matches (Appendix B).
+    pub fn matches_tree(&self, tree: &TreePath) -> bool {
+        self.matches(&tree.labels().collect::<Vec<_>>())
+    }
+
     /// The text to hand to PostgreSQL as `lquery`.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The subtree named by the labels in front that match one label only.
+    pub(super) fn fixed_start(&self) -> TreePath {
+        let labels: Vec<&str> = self.items.iter().map_while(Item::only).collect();
+        TreePath::from_dotted(&labels.join(".")).unwrap_or_else(TreePath::root)
+    }
+
+    /// Whether PostgreSQL's own matcher may be trusted with it.
+    ///
+    /// That one tries every way of dividing the labels among the items that take a varying number of them. With two
+    /// such items the ways are as many as pairs of labels; each further one multiplies them by up to the depth of a
+    /// tree, and both pattern and trees are a caller's to choose.
+    pub fn is_cheap(&self) -> bool {
+        const VARYING: usize = 2;
+        self.items.iter().filter(|item| item.low != item.high).count() <= VARYING
     }
 
     /// Whether a path of these labels matches from its first label to its last.
     ///
     /// Takes time proportional to items × labels, whatever the pattern: `ends[n]` says whether the items so far can
     /// cover exactly the first n labels.
-    pub(super) fn matches(&self, labels: &[&str]) -> bool {
+    fn matches(&self, labels: &[&str]) -> bool {
         let mut ends = vec![false; labels.len() + 1];
         if let Some(start) = ends.first_mut() {
             *start = true;
@@ -109,6 +136,15 @@ impl Item {
             });
         }
         next
+    }
+
+    /// The one label it matches, if it matches exactly one.
+    fn only(&self) -> Option<&str> {
+        let of = self.label.as_ref().filter(|of| !of.negated && (self.low, self.high) == (1, 1))?;
+        match of.any_of.as_slice() {
+            [pattern] => pattern.only(),
+            _ => None,
+        }
     }
 
     fn takes(&self, label: &str) -> bool {
@@ -321,6 +357,19 @@ mod tests {
     fn many_stars_on_a_long_path_take_no_exponential_time() {
         let query = format!("{}b", "*.a.".repeat(200));
         assert!(!matches(&query, &vec!["a"; 1000].join(".")));
+    }
+
+    #[test]
+    fn a_pattern_is_cheap_up_to_two_items_that_vary() {
+        for (query, cheap) in [
+            ("a.b{3}.*{2}", true),
+            ("*.a.*", true),
+            ("*.a{1,2}", true),
+            ("*.a.*.b.*", false),
+            ("a{,3}.b{,3}.c{,3}", false),
+        ] {
+            assert_eq!(Lquery::parse(query).unwrap().is_cheap(), cheap, "{query}");
+        }
     }
 
     #[test]

@@ -7,13 +7,40 @@
 mod label;
 mod lquery;
 mod ltxtquery;
+mod predicate;
+mod scope;
+mod temporal;
 
 pub use lquery::Lquery;
 pub use ltxtquery::Ltxtquery;
+pub use predicate::MetaPredicate;
+pub use scope::Scope;
+pub use temporal::{TemporalFilter, Window};
 
 use crate::domain::invalid::{Invalid, excerpt};
+use crate::domain::memory::Meta;
 use crate::domain::path::{Home, TreePath};
 use std::borrow::Cow;
+
+/// What a row must satisfy to be searched, counted or exported; all parts hold together (SRCH-4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Criteria {
+    /// Where it is.
+    pub tree: TreeFilter,
+    /// What its metadata contains (META-7, SRCH-21).
+    pub meta: Option<Meta>,
+    /// What is true of its metadata (SRCH-22).
+    pub meta_predicate: Option<MetaPredicate>,
+    /// When it is about (SRCH-26).
+    pub temporal: Option<TemporalFilter>,
+}
+
+impl Criteria {
+    /// A filter on the tree alone.
+    pub fn on_tree(tree: TreeFilter) -> Self {
+        Self { tree, meta: None, meta_predicate: None, temporal: None }
+    }
+}
 
 /// Which trees a search, count or export looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,12 +122,21 @@ impl TreeFilter {
         }
     }
 
+    /// The smallest subtree that holds everything the filter can match.
+    pub fn subtree(&self) -> TreePath {
+        match self {
+            Self::None | Self::Ltxtquery(_) => TreePath::root(),
+            Self::Path(tree) => tree.clone(),
+            Self::Lquery(query) => query.fixed_start(),
+        }
+    }
+
     /// Whether a tree passes: Appendix B, in time proportional to the sizes of filter and tree multiplied.
     pub fn matches(&self, tree: &TreePath) -> bool {
         match self {
             Self::None => true,
             Self::Path(root) => root.contains(tree),
-            Self::Lquery(query) => query.matches(&tree.labels().collect::<Vec<_>>()),
+            Self::Lquery(query) => query.matches_tree(tree),
             Self::Ltxtquery(query) => query.matches(&tree.labels().collect::<Vec<_>>()),
         }
     }

@@ -4,7 +4,9 @@ use super::TransferFormat;
 use super::record::Fields;
 use crate::domain::format::{Format, render};
 use crate::domain::invalid::{Invalid, excerpt};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The argument that chose what is written.
@@ -145,8 +147,28 @@ fn present(value: Option<&RawValue>) -> Option<&RawValue> {
 }
 
 fn object(members: &[(&str, &str)]) -> String {
-    let members: Vec<String> = members.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+    let members: Vec<String> = members
+        .iter()
+        .map(|(key, value)| match *key {
+            "temporal" => format!("\"{key}\":{}", start_first(value)),
+            _ => format!("\"{key}\":{value}"),
+        })
+        .collect();
     format!("{{{}}}", members.join(","))
+}
+
+/// A time with its start in front of its end: `jsonb` sorts keys by length.
+fn start_first(time: &str) -> Cow<'_, str> {
+    #[derive(Deserialize)]
+    struct Time<'a> {
+        #[serde(borrow)]
+        start: &'a RawValue,
+        end: &'a RawValue,
+    }
+    match serde_json::from_str::<Time>(time) {
+        Ok(Time { start, end }) => Cow::Owned(format!("{{\"start\":{start},\"end\":{end}}}")),
+        Err(_) => Cow::Borrowed(time),
+    }
 }
 
 fn decoded(record: &str, value: Option<&RawValue>) -> Result<String, Invalid> {
@@ -252,6 +274,13 @@ mod tests {
              - id: {ID}\n  content: c\n  meta:\n    k: 1\n  tree: /share/x\n  name: one"
         );
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_time_starts_with_its_start() {
+        let time = r#"{"content":"x","id":"i","tree":"/","temporal":{"end":"b", "start":"a"}}"#;
+        let text = export(&[time], TransferFormat::Json).unwrap();
+        assert!(text.contains("\"start\": \"a\",\n      \"end\": \"b\""), "{text}");
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! A condition on metadata, written as an SQL/JSON path (SRCH-22).
+
+use crate::domain::invalid::Invalid;
+use crate::domain::memory::check_no_nul;
+
+/// The text of a predicate. Whether it parses is for PostgreSQL to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaPredicate(String);
+
+impl MetaPredicate {
+    /// Reads a predicate.
+    ///
+    /// # Errors
+    /// Blank text is refused under `SRCH-22`, U+0000 under `CONT-4`.
+    pub fn parse(argument: &str, text: String) -> Result<Self, Invalid> {
+        if text.trim().is_empty() {
+            return Err(Invalid::new(
+                argument,
+                "SRCH-22",
+                format!("argument \"{argument}\" is blank"),
+                "Give an SQL/JSON path predicate such as '$.status == \"open\"'.",
+            ));
+        }
+        check_no_nul(argument, &text)?;
+        Ok(Self(text))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it may compare dates or times, which needs a time zone where one side has none.
+    ///
+    /// Errs on the side of yes: the word may stand in a key or a string, and an escape may hide it.
+    pub fn may_compare_times(&self) -> bool {
+        ["date", "time", "\\"].iter().any(|sign| self.0.contains(sign))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_text_is_refused() {
+        for text in ["", " ", "\n\t"] {
+            let refusal = MetaPredicate::parse("meta_predicate", text.to_owned()).unwrap_err();
+            assert_eq!((refusal.argument.as_str(), refusal.rule), ("meta_predicate", "SRCH-22"));
+        }
+        assert!(MetaPredicate::parse("meta_predicate", "$.a\0".to_owned()).is_err());
+        assert_eq!(MetaPredicate::parse("m", "$.a == 1".to_owned()).unwrap().as_str(), "$.a == 1");
+    }
+
+    #[test]
+    fn a_predicate_that_names_a_time_is_told_apart() {
+        let times = |text: &str| MetaPredicate::parse("m", text.to_owned()).unwrap().may_compare_times();
+        assert!(times("$.due.datetime() < \"2025-01-01\".datetime()"));
+        assert!(times("$.d.date() < $.e.timestamp_tz()"));
+        assert!(!times("$.a == 1"));
+    }
+}
