@@ -27,7 +27,7 @@ return jsonb_build_object(
   'temporal', me._temporal_json((m).temporal),
   'version', (m).version,
   'versionHash', replace((m).version_hash::text, '-', ''),
-  'hasEmbedding', false,
+  'hasEmbedding', me._has_embedding((m).space, (m).id, (m).content_version),
   'createdAt', me._iso_millis((m).created_at),
   'createdBy', (m).created_by,
   'updatedAt', me._iso_millis((m).updated_at)

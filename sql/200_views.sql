@@ -15,7 +15,10 @@ select
   m.temporal,
   m.version,
   replace(m.version_hash::text, '-', '') as version_hash,
-  false as has_embedding,
+  exists (
+    select from me.embedding_use as u
+    join me.embedded as e on e.space = u.space and e.memory_id = m.id and e.model = u.model
+    where u.space = m.space and u.state = 'current' and e.content_version = m.content_version) as has_embedding,
   m.created_at,
   m.created_by,
   m.updated_at
@@ -77,3 +80,31 @@ comment on column me.memory_events.temporal is 'Its time.';
 comment on column me.memory_events.content is 'Its text.';
 comment on column me.memory_events.version is 'Its version.';
 comment on column me.memory_events.version_hash is 'Its version hash.';
+
+create view me.embedding_queue_status with (security_barrier) as
+select
+  s.space,
+  (select u.model from me.embedding_use as u where u.space = s.space and u.state = 'current') as model,
+  (select u.model from me.embedding_use as u where u.space = s.space and u.state = 'next') as next_model,
+  q.pending,
+  q.in_flight,
+  q.pending - q.in_flight as waiting,
+  (select pg_catalog.count(*) from me.embedding_queue as f where f.space = s.space and f.outcome = 'failed') as failed,
+  q.oldest_pending_at
+from (select distinct r.space from me.readable_trees() as r) as s
+cross join lateral (
+  select pg_catalog.count(*) as pending,
+    pg_catalog.count(*) filter (where p.vt > pg_catalog.clock_timestamp()) as in_flight,
+    pg_catalog.min(p.created_at) as oldest_pending_at
+  from me.embedding_queue as p
+  where p.space = s.space and p.outcome is null
+) as q;
+comment on view me.embedding_queue_status is 'How the embedding queue of each space stands that the caller may read in.';
+comment on column me.embedding_queue_status.space is 'Slug of the space.';
+comment on column me.embedding_queue_status.model is 'The model it searches with.';
+comment on column me.embedding_queue_status.next_model is 'The model that takes over when it has all vectors.';
+comment on column me.embedding_queue_status.pending is 'Entries without an outcome.';
+comment on column me.embedding_queue_status.in_flight is 'Those that are claimed or wait for another try.';
+comment on column me.embedding_queue_status.waiting is 'Those that can be claimed now.';
+comment on column me.embedding_queue_status.failed is 'Entries that were given up; me.embedding_retry() queues them again.';
+comment on column me.embedding_queue_status.oldest_pending_at is 'When the oldest entry was queued.';

@@ -3,9 +3,10 @@
 revoke all on all functions in schema me from public;
 grant usage on schema me to public;
 
-grant select on me.memories, me.memory_events to public;
+grant select on me.memories, me.memory_events, me.embedding_queue_status to public;
 
 grant execute on function
+  me.embedding_status,
   me.format,
   me.mcp_call,
   me.mcp_tools,
@@ -31,6 +32,18 @@ grant execute on function
 to public;
 
 -- What each function is for. Arguments and results are in docs/reference.md.
+comment on function me.embedding_claim is 'Hands out entries of the queue to a worker outside the server: batch_size (10) for lock_seconds (300), at most max_attempts (3) times each.';
+comment on function me.embedding_complete is 'Stores the vectors of a claimed entry, one for each window, if the memory still has that content: outcome completed or cancelled.';
+comment on function me.embedding_fail is 'Records why a claimed entry could not be embedded; it can be claimed again after a growing delay.';
+comment on function me.embedding_model_add is 'Registers an embedding model of provider local, openai or manual, and makes the table of its vectors.';
+comment on function me.embedding_model_drop is 'Forgets a model that no space uses, with its vectors.';
+comment on function me.embedding_model_list is 'The registered models and the spaces that use them.';
+comment on function me.embedding_model_use is 'Makes a space use a model: at once when it uses none, otherwise when all its memories have vectors of the new one.';
+comment on function me.embedding_prune is 'Deletes entries with an outcome that were queued longer ago than retention_seconds (7 days).';
+comment on function me.embedding_release is 'Gives a claimed entry back for backoff_seconds without counting the attempt: for rate limits.';
+comment on function me.embedding_retry is 'Queues the failed entries of a space again.';
+comment on function me.embedding_set is 'Stores a vector that the caller brings for a memory it may write.';
+comment on function me.embedding_status is 'How the queue of a space stands: pending, in flight, waiting, failed, oldest entry, last error, rate, estimated time.';
 comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
 comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
 comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
@@ -52,6 +65,7 @@ comment on function me.space_drop is 'Removes a space with everything in it.';
 comment on function me.space_list is 'The spaces the caller is admitted to, newest first.';
 comment on function me.space_rename is 'Gives a space another display name.';
 comment on function me._event_digest is 'Internal: the digest of an event.';
+comment on function me._has_embedding is 'Internal: whether the model in use has vectors of this content.';
 comment on function me._home_label is 'Internal: the label of the caller''s home, or null.';
 comment on function me._iso_millis is 'Internal: an instant as answers show it.';
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';

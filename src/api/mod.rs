@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod batch;
+pub mod embedding;
 pub mod filters;
 pub mod format;
 pub mod mcp;

@@ -26,6 +26,14 @@ pub const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
 pub const CONTENT_BYTES_DEFAULT: usize = 16 * 1024 * 1024;
 /// Most bytes of all records of one `memory_export`: its text is one string of a jsonb, which holds 256 MiB.
 pub const EXPORT_BYTES: usize = 128 * 1024 * 1024;
+/// Longest name of an embedding model, in characters.
+pub const MODEL_NAME_CHARS: usize = 100;
+/// Longest vector: what an HNSW index over half-precision vectors holds.
+pub const DIMENSIONS: u16 = 4000;
+/// Most texts of one embedding request and of one claim.
+pub const EMBEDDING_BATCH: u16 = 1000;
+/// Most windows, and so vectors, of one content.
+pub const WINDOWS: usize = 1000;
 
 /// The number of rows an export returns (EXP): none given, or 0 or less, is the most there may be.
 ///

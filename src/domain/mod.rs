@@ -6,6 +6,7 @@
 pub mod access;
 pub mod batch;
 pub mod conflict;
+pub mod embedding;
 pub mod filter;
 pub mod format;
 pub mod id;

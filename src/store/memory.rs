@@ -1,5 +1,6 @@
 //! Runs the statements over memories and maps what they answer.
 
+use super::embedding;
 use super::jsonb::Jsonb;
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
@@ -34,6 +35,7 @@ statement!(
     [
         include_str!("memory_insert.sql"),
         include_str!("event.sql"),
+        include_str!("queue.sql"),
         "select me._record(i::me.memory, $16) from inserted as i"
     ],
     [
@@ -57,7 +59,12 @@ statement!(
 );
 statement!(
     INSERT_MANY,
-    [include_str!("memory_insert_many.sql"), include_str!("event.sql"), "select i.id from inserted as i"],
+    [
+        include_str!("memory_insert_many.sql"),
+        include_str!("event.sql"),
+        include_str!("queue.sql"),
+        "select i.id from inserted as i"
+    ],
     [
         TEXTOID,
         UUIDOID,
@@ -81,6 +88,7 @@ statement!(
     [
         include_str!("memory_update.sql"),
         include_str!("event.sql"),
+        include_str!("queue.sql"),
         "select u.differs, u.record from updated as u"
     ],
     [
@@ -105,7 +113,12 @@ statement!(
 );
 statement!(
     DELETE,
-    [include_str!("memory_delete.sql"), include_str!("event.sql"), "select 1 from changed"],
+    [
+        include_str!("memory_delete.sql"),
+        include_str!("event.sql"),
+        include_str!("unqueue.sql"),
+        "select 1 from changed"
+    ],
     [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID]
 );
 statement!(
@@ -230,7 +243,7 @@ pub struct Change {
 }
 
 /// A row that was found and locked.
-struct Locked {
+pub(super) struct Locked {
     tree: TreePath,
     name: Option<Name>,
     version: i64,
@@ -465,7 +478,7 @@ fn lock(session: &Session, id: Id) -> Result<Option<Locked>> {
 }
 
 /// Locks a row the caller may change: NOT_FOUND when it may not read it, FORBIDDEN when it may not write (ACC-10).
-fn lock_writable(session: &Session, id: Id) -> Result<Locked> {
+pub(super) fn lock_writable(session: &Session, id: Id) -> Result<Locked> {
     let row = lock(session, id)?
         .filter(|row| session.rights().allow(Level::Read, &row.tree))
         .ok_or_else(|| no_memory(id))?;
@@ -541,7 +554,7 @@ fn merge_meta(stored: Jsonb, patch: &str) -> Result<MetaValue> {
 pub fn delete(session: &Session, operation: &Operation, id: Id) -> Result<()> {
     lock_writable(session, id)?;
     session.db().run(&DELETE, &operation.args(session, [arg(uuid(id))]))?;
-    Ok(())
+    embedding::remove_vectors(session, arg(vec![uuid(id)]))
 }
 
 /// Creates a batch: what is new in one statement, what clashes one by one (BAT).

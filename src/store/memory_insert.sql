@@ -14,5 +14,5 @@ with inserted as (
   on conflict do nothing
   returning *
 ), changed as (
-  select i.*, 'insert' as operation from inserted as i
+  select i.*, 'insert' as operation, true as new_text from inserted as i
 ),

@@ -22,5 +22,5 @@ with given as materialized (
   on conflict do nothing
   returning *
 ), changed as (
-  select i.*, 'insert' as operation from inserted as i
+  select i.*, 'insert' as operation, true as new_text from inserted as i
 ),

@@ -35,7 +35,7 @@ with planned as (
     updated_at = pg_catalog.transaction_timestamp()
   from judged as j
   where m.space = $1 and m.id = $8
-  returning m.*, j.differs, me._record(m, $17) as record
+  returning m.*, j.differs, j.new_text, me._record(m, $17) as record
 ), changed as (
   select u.*, 'update' as operation from updated as u where u.differs
 ),

@@ -1,6 +1,7 @@
 //! Storage: every statement runs here, as the extension's owner, with valid values only.
 
 pub mod caller;
+pub mod embedding;
 pub mod filter;
 pub mod jsonb;
 pub(crate) mod macros;

@@ -1,5 +1,6 @@
 //! Runs the statements over whole subtrees.
 
+use super::embedding;
 use super::filter::Filter;
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
@@ -45,7 +46,12 @@ filtered!(
 );
 statement!(
     DELETE,
-    [include_str!("organise_delete.sql"), include_str!("event.sql"), "select 1 from changed"],
+    [
+        include_str!("organise_delete.sql"),
+        include_str!("event.sql"),
+        include_str!("unqueue.sql"),
+        "select 1 from changed"
+    ],
     [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDARRAYOID]
 );
 
@@ -95,6 +101,7 @@ pub fn delete_tree(session: &Session, operation: &Operation, tree: &TreePath, dr
     let locked = lock(session, &filter)?;
     if locked.count > 0 {
         session.db().run(&DELETE, &operation.args(session, [locked.ids]))?;
+        embedding::remove_vectors(session, locked.ids)?;
     }
     Ok(locked.count)
 }

@@ -63,6 +63,20 @@ pub fn write<P, T>(
     open(Intent::Write, space, parse, body)
 }
 
+/// Runs a call that serves a space as a whole: whoever was given the function may, member or not.
+pub fn serve<T>(
+    space: Option<&str>,
+    body: impl FnOnce(&Session) -> Result<T>,
+) -> std::result::Result<T, ErrorReport> {
+    let space = choose_space(space)?;
+    caller::begin(Intent::Write, &space, |caller, known| {
+        if !known {
+            make_space(&caller, &space)?;
+        }
+        body(&Session { caller, space: space.clone(), rights: Rights::All })
+    })
+}
+
 fn open<P, T>(
     intent: Intent,
     space: Option<&str>,

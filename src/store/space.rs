@@ -1,6 +1,7 @@
 //! Spaces: made, listed, renamed, dropped.
 
 use super::caller::Caller;
+use super::embedding;
 use super::spi::arg;
 use super::uuid_v7;
 use crate::domain::space::{Slug, SpaceName};
@@ -24,6 +25,9 @@ statement!(LOCK, ["select s.name from me.space as s where s.slug = $1 for update
 statement!(RENAME, ["update me.space set name = $2 where slug = $1"], [TEXTOID, TEXTOID]);
 statement!(DROP_MEMORIES, ["delete from me.memory where space = $1"], [TEXTOID]);
 statement!(DROP_EVENTS, ["delete from me.memory_event where space = $1"], [TEXTOID]);
+statement!(DROP_QUEUE, ["delete from me.embedding_queue where space = $1"], [TEXTOID]);
+statement!(DROP_EMBEDDED, ["delete from me.embedded where space = $1"], [TEXTOID]);
+statement!(DROP_USE, ["delete from me.embedding_use where space = $1"], [TEXTOID]);
 statement!(DROP_MEMBERS, ["delete from me.space_member where space = $1"], [TEXTOID]);
 statement!(DROP_GRANTS, ["delete from me.tree_grant where space = $1"], [TEXTOID]);
 statement!(DROP_SPACE, ["delete from me.space where slug = $1"], [TEXTOID]);
@@ -65,7 +69,17 @@ pub fn drop(caller: &Caller, slug: &str) -> Result<()> {
     // First: a writer may be making the default space while it holds off nobody.
     caller.hold_off_writers();
     lock_managed(caller, slug)?;
-    for statement in [&DROP_MEMORIES, &DROP_EVENTS, &DROP_MEMBERS, &DROP_GRANTS, &DROP_SPACE] {
+    embedding::remove_space_vectors(caller, slug)?;
+    for statement in [
+        &DROP_MEMORIES,
+        &DROP_EVENTS,
+        &DROP_QUEUE,
+        &DROP_EMBEDDED,
+        &DROP_USE,
+        &DROP_MEMBERS,
+        &DROP_GRANTS,
+        &DROP_SPACE,
+    ] {
         caller.db().run(statement, &[arg(slug)])?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::{FromDatum, IntoDatum};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
 
@@ -35,23 +35,7 @@ impl Statement {
         if !kept.is_null() {
             return Ok(kept);
         }
-        let sql = qualify(&self.parts.concat())?;
-        let sql = CString::new(sql).map_err(|_| Error::Internal("a statement holds a zero byte".into()))?;
-        let mut types: Vec<pg_sys::Oid> = self.types.iter().map(|oid| oid.value()).collect();
-        // SAFETY: inside SPI_connect (a `Db` exists); the text and the types outlive the call.
-        let plan = unsafe {
-            let plan = pg_sys::SPI_prepare_cursor(
-                sql.as_ptr(),
-                types.len() as i32,
-                types.as_mut_ptr(),
-                self.options as i32,
-            );
-            if plan.is_null() {
-                return Err(Error::Internal("a statement could not be prepared".into()));
-            }
-            pg_sys::SPI_keepplan(plan);
-            plan
-        };
+        let plan = prepare(&self.parts.concat(), self.types, self.options)?;
         self.plan.set(plan);
         Ok(plan)
     }
@@ -68,6 +52,88 @@ macro_rules! statement {
             };
         }
     };
+}
+
+/// A statement over a table that is named at run time: `{table}` in its text stands for a [`Table`].
+pub struct TableStatement {
+    parts: &'static [&'static str],
+    types: &'static [pg_sys::BuiltinOid],
+    plans: RefCell<Vec<(String, pg_sys::SPIPlanPtr)>>,
+}
+
+impl TableStatement {
+    /// A statement whose text is the concatenation of `parts`.
+    pub const fn new(parts: &'static [&'static str], types: &'static [pg_sys::BuiltinOid]) -> Self {
+        Self { parts, types, plans: RefCell::new(Vec::new()) }
+    }
+
+    fn plan(&self, table: &Table) -> Result<pg_sys::SPIPlanPtr> {
+        let kept = self.plans.borrow().iter().find(|(name, _)| *name == table.0).map(|(_, plan)| *plan);
+        if let Some(plan) = kept {
+            return Ok(plan);
+        }
+        let plan = prepare(&self.parts.concat().replace("{table}", &table.qualified()?), self.types, 0)?;
+        self.plans.borrow_mut().push((table.0.clone(), plan));
+        Ok(plan)
+    }
+}
+
+/// A table of schema `me` whose name stands in a registry of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table(String);
+
+impl Table {
+    /// A table by its name, as the registry has it.
+    pub fn registered(name: String) -> Self {
+        Self(name)
+    }
+
+    /// The name, without the schema.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// Schema and name, as they stand in a statement.
+    pub fn qualified(&self) -> Result<String> {
+        Ok(format!("me.{}", quoted(&self.0)?))
+    }
+}
+
+/// A name as it stands in a statement.
+pub fn quoted(name: &str) -> Result<String> {
+    let name = CString::new(name).map_err(|_| Error::Internal("a name holds a zero byte".into()))?;
+    // SAFETY: answers with the argument or a palloc'd string, both NUL-terminated.
+    let quoted = unsafe { std::ffi::CStr::from_ptr(pg_sys::quote_identifier(name.as_ptr())) };
+    Ok(quoted.to_string_lossy().into_owned())
+}
+
+/// Declares a kept statement over a table named at run time; otherwise as [`statement!`](crate::statement).
+#[macro_export]
+macro_rules! table_statement {
+    ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+        thread_local! {
+            $(#[$doc])*
+            static $name: $crate::store::spi::TableStatement = const {
+                $crate::store::spi::TableStatement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
+            };
+        }
+    };
+}
+
+fn prepare(sql: &str, types: &[pg_sys::BuiltinOid], options: u32) -> Result<pg_sys::SPIPlanPtr> {
+    let sql =
+        CString::new(qualify(sql)?).map_err(|_| Error::Internal("a statement holds a zero byte".into()))?;
+    let mut types: Vec<pg_sys::Oid> = types.iter().map(|oid| oid.value()).collect();
+    // SAFETY: inside SPI_connect (a `Db` exists); the text and the types outlive the call.
+    unsafe {
+        let plan =
+            pg_sys::SPI_prepare_cursor(sql.as_ptr(), types.len() as i32, types.as_mut_ptr(), options as i32);
+        if plan.is_null() {
+            return Err(Error::Internal("a statement could not be prepared".into()));
+        }
+        pg_sys::SPI_keepplan(plan);
+        Ok(plan)
+    }
 }
 
 /// A connection to SPI as the extension's owner, for the length of one call.
@@ -101,28 +167,50 @@ impl Db {
     ) -> Result<Rows> {
         statement.with(|statement| {
             debug_assert_eq!(statement.types.len(), args.len());
-            let plan = statement.plan()?;
-            let mut values: Vec<pg_sys::Datum> =
-                args.iter().map(|arg| arg.unwrap_or(pg_sys::Datum::from(0))).collect();
-            let nulls: Vec<std::ffi::c_char> =
-                args.iter().map(|arg| if arg.is_some() { b' ' } else { b'n' } as std::ffi::c_char).collect();
-            // SAFETY: the plan is kept, the arrays are as long as the plan's parameters, SPI is connected.
-            let status = unsafe {
-                pg_sys::SPI_execute_plan(
-                    plan,
-                    values.as_mut_ptr(),
-                    nulls.as_ptr(),
-                    self.read_only,
-                    limit as _,
-                )
-            };
-            if status < 0 {
-                return Err(Error::Internal(format!("a statement failed with status {status}")));
-            }
-            // SAFETY: globals of this backend, set by the call above.
-            let (table, count) = unsafe { (pg_sys::SPI_tuptable, pg_sys::SPI_processed) };
-            Ok(Rows { table, count: count as usize })
+            self.execute(statement.plan()?, args, limit)
         })
+    }
+
+    /// Runs a kept statement over a table.
+    pub fn run_on(
+        &self,
+        statement: &'static std::thread::LocalKey<TableStatement>,
+        table: &Table,
+        args: &[Option<pg_sys::Datum>],
+    ) -> Result<Rows> {
+        statement.with(|statement| {
+            debug_assert_eq!(statement.types.len(), args.len());
+            self.execute(statement.plan(table)?, args, 0)
+        })
+    }
+
+    /// Runs a statement once, for what cannot be prepared: it names tables to be made or removed.
+    pub fn define(&self, sql: &str) -> Result<()> {
+        let sql = CString::new(qualify(sql)?)
+            .map_err(|_| Error::Internal("a statement holds a zero byte".into()))?;
+        // SAFETY: SPI is connected; the text is a NUL-terminated string of ours.
+        let status = unsafe { pg_sys::SPI_execute(sql.as_ptr(), self.read_only, 0) };
+        if status < 0 {
+            return Err(Error::Internal(format!("a definition failed with status {status}")));
+        }
+        Ok(())
+    }
+
+    fn execute(&self, plan: pg_sys::SPIPlanPtr, args: &[Option<pg_sys::Datum>], limit: i64) -> Result<Rows> {
+        let mut values: Vec<pg_sys::Datum> =
+            args.iter().map(|arg| arg.unwrap_or(pg_sys::Datum::from(0))).collect();
+        let nulls: Vec<std::ffi::c_char> =
+            args.iter().map(|arg| if arg.is_some() { b' ' } else { b'n' } as std::ffi::c_char).collect();
+        // SAFETY: the plan is kept, the arrays are as long as the plan's parameters, SPI is connected.
+        let status = unsafe {
+            pg_sys::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr(), self.read_only, limit as _)
+        };
+        if status < 0 {
+            return Err(Error::Internal(format!("a statement failed with status {status}")));
+        }
+        // SAFETY: globals of this backend, set by the call above.
+        let (table, count) = unsafe { (pg_sys::SPI_tuptable, pg_sys::SPI_processed) };
+        Ok(Rows { table, count: count as usize })
     }
 
     /// Runs a kept statement that answers with at most one row.
