@@ -18,7 +18,8 @@ pub fn space_locked() -> bool {
     SPACE_LOCKED.get()
 }
 
-/// The largest content of one memory, and the largest argument object of `me.mcp_call`, in bytes.
+/// The largest content and the largest metadata of one memory, and the largest argument object of `me.mcp_call`, in
+/// bytes.
 pub fn max_content_bytes() -> usize {
     usize::try_from(MAX_CONTENT_BYTES.get()).unwrap_or(limits::CONTENT_BYTES_DEFAULT)
 }
@@ -49,7 +50,7 @@ pub fn register() {
     GucRegistry::define_int_guc(
         c"me.max_content_bytes",
         c"The largest content of one memory.",
-        c"Also bounds the argument object of me.mcp_call().",
+        c"Also bounds its metadata, and the argument object of me.mcp_call().",
         &MAX_CONTENT_BYTES,
         1024,
         256 * 1024 * 1024,

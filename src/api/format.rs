@@ -2,10 +2,22 @@
 
 use super::required;
 use crate::domain::format::{Format, render};
+use crate::domain::invalid::Invalid;
 use crate::error::Error;
 use crate::store::jsonb::Jsonb;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+
+/// `jsonb` is always JSON: the one value that cannot be written is one that nests too deeply.
+fn too_deep(error: serde_json::Error) -> Error {
+    Invalid::new(
+        "value",
+        "FMT-3",
+        format!("argument \"value\" cannot be written: {error}"),
+        "Format a part of the value, or cast it to text.",
+    )
+    .into()
+}
 
 #[pg_extern(immutable, parallel_safe)]
 fn format(
@@ -14,7 +26,6 @@ fn format(
 ) -> std::result::Result<String, ErrorReport> {
     let value = required("value", value)?;
     let format = Format::parse("format", format).map_err(Error::from)?;
-    let text = render(&value.text(), format)
-        .map_err(|error| Error::Internal(format!("a value could not be formatted: {error}")))?;
+    let text = render(&value.text(), format).map_err(too_deep)?;
     Ok(text)
 }

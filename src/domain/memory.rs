@@ -153,6 +153,22 @@ impl Meta {
         Ok(Self(text))
     }
 
+    /// The same metadata, if its text has at most `max_bytes` bytes.
+    ///
+    /// # Errors
+    /// Longer metadata is refused under `LIM-1`, like content: a limit on one alone would be none.
+    pub fn within_bytes(self, argument: &str, max_bytes: usize) -> Result<Self, Invalid> {
+        if self.0.len() <= max_bytes {
+            return Ok(self);
+        }
+        Err(Invalid::new(
+            argument,
+            "LIM-1",
+            format!("argument \"{argument}\" has {} bytes, more than the limit of {max_bytes}", self.0.len()),
+            "Store the larger part as content, or have \"me.max_content_bytes\" raised.",
+        ))
+    }
+
     /// No metadata: `{}`.
     pub fn empty() -> Self {
         Self("{}".to_owned())
@@ -274,6 +290,14 @@ mod tests {
         for text in [" a\r\nb\n ", "e\u{301}", "\u{feff}x", "\u{e9}"] {
             assert_eq!(content(text).unwrap().into_string(), text);
         }
+    }
+
+    #[test]
+    fn metadata_is_limited_in_bytes_and_the_refusal_states_both_sizes() {
+        assert!(meta("{\"a\": \"é\"}").unwrap().within_bytes("meta", 11).is_ok());
+        let refusal = meta("{\"a\": \"é\"}").unwrap().within_bytes("meta", 10).unwrap_err();
+        assert_eq!((refusal.argument.as_str(), refusal.rule), ("meta", "LIM-1"));
+        assert!(refusal.message.contains("11") && refusal.message.contains("10"), "{}", refusal.message);
     }
 
     #[test]

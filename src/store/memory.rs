@@ -16,7 +16,7 @@ use crate::domain::patch::Patch;
 use crate::domain::path::{MemoryPath, TreePath};
 use crate::domain::temporal::Temporal;
 use crate::error::{Error, Result, Taken};
-use crate::statement;
+use crate::{guc, statement};
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -149,7 +149,8 @@ pub struct MetaValue {
 impl MetaValue {
     /// Checks metadata that came as a datum.
     pub fn from_jsonb(argument: &str, value: Jsonb) -> std::result::Result<Self, Invalid> {
-        Ok(Self { meta: Meta::from_canonical(argument, value.text())?, datum: Some(value) })
+        let meta = Meta::from_canonical(argument, value.text())?;
+        Ok(Self { meta: meta.within_bytes(argument, guc::max_content_bytes())?, datum: Some(value) })
     }
 
     /// `{}`.
