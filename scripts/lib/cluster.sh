@@ -154,11 +154,13 @@ cluster_url() { # database
     printf 'postgres://postgres:%s@127.0.0.1:%s/%s\n' "$(<"$C/password")" "$(<"$C/port")" "$1"
 }
 
-# A database that has the extension.
+# A database that has the extension, as far as it is installed.
 cluster_database() { # name
     [[ -n $(cluster_psql postgres -c "select 1 from pg_database where datname = '$1'") ]] ||
         cluster_psql postgres -c "create database $1"
-    if [[ -z $(cluster_psql "$1" -c "select 1 from pg_extension where extname = 'memory_engine'") ]]; then
+    if [[ -z $(cluster_psql "$1" -c "select 1 from pg_available_extensions where name = 'memory_engine'") ]]; then
+        say "memory_engine is not installed in this server yet"
+    elif [[ -z $(cluster_psql "$1" -c "select 1 from pg_extension where extname = 'memory_engine'") ]]; then
         cluster_psql "$1" -c "set client_min_messages = warning; create extension memory_engine cascade"
     else
         cluster_psql "$1" -c "set client_min_messages = warning; alter extension memory_engine update"
