@@ -7,11 +7,15 @@ grant select on me.memories, me.memory_events, me.embedding_queue_status to publ
 
 grant execute on function
   me.embedding_status,
+  me.access_grant,
+  me.access_list,
+  me.access_revoke,
   me.format,
   me.mcp_call,
   me.mcp_tools,
   me.memory_batch_create,
   me.memory_count,
+  me.memory_context,
   me.memory_create,
   me.memory_delete,
   me.memory_delete_by_path,
@@ -23,8 +27,12 @@ grant execute on function
   me.memory_tree,
   me.memory_update,
   me.readable_trees,
+  me.space_configure,
   me.space_drop,
   me.space_list,
+  me.space_member_add,
+  me.space_member_list,
+  me.space_member_remove,
   me.space_rename,
   -- The views call these on behalf of whoever reads them.
   me._home_label,
@@ -44,11 +52,19 @@ comment on function me.embedding_release is 'Gives a claimed entry back for back
 comment on function me.embedding_retry is 'Queues the failed entries of a space again.';
 comment on function me.embedding_set is 'Stores a vector that the caller brings for a memory it may write.';
 comment on function me.embedding_status is 'How the queue of a space stands: pending, in flight, waiting, failed, oldest entry, last error, rate, estimated time.';
+comment on function me.access_grant is 'Sets what a principal may do at a tree and below: read, write or owner. For admins of the space, and owners of the tree.';
+comment on function me.access_list is 'The grants at or below a tree, of everybody or of one principal.';
+comment on function me.access_revoke is 'Removes the grant of a principal at exactly this tree.';
 comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
+comment on function me.gateway_add is 'Lets a role act for application users by setting me.principal. Superusers only.';
+comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';
+comment on function me.group_member_add is 'Puts an application user into a group; roles are put there by GRANT.';
+comment on function me.group_member_remove is 'Takes an application user out of a group.';
 comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
 comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
 comment on function me.memory_batch_create is 'Creates 1 to 1000 memories at once, all or none.';
 comment on function me.memory_count is 'The number of memories a tree filter matches, among those the caller may read.';
+comment on function me.memory_context is 'The space, the caller and what it may do there.';
 comment on function me.memory_create is 'Stores a memory and returns its record; on_conflict (error, replace, ignore) settles a taken key.';
 comment on function me.memory_delete is 'Deletes the memory of an id. Its history stays.';
 comment on function me.memory_delete_by_path is 'Deletes the memory of a tree and name. Its history stays.';
@@ -59,11 +75,17 @@ comment on function me.memory_get is 'The record of an id, or the selected parts
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
 comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
+comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';
 comment on function me.readable_trees is 'The topmost trees the caller may read, by space. The views are built on it.';
-comment on function me.space_create is 'Makes a space; a slug is made when none is given.';
+comment on function me.space_configure is 'Sets what full text search sees, its text search configuration, and whether joining users own their home.';
+comment on function me.space_create is 'Makes a space; a slug is made when none is given. For superusers, and roles that were granted EXECUTE.';
 comment on function me.space_drop is 'Removes a space with everything in it.';
 comment on function me.space_list is 'The spaces the caller is admitted to, newest first.';
+comment on function me.space_member_add is 'Admits a principal to the space, or sets its admin flag. For admins of the space.';
+comment on function me.space_member_list is 'The roster of the space, by name. For admins of the space.';
+comment on function me.space_member_remove is 'Takes a principal off the roster, with its grants; its memories stay. For admins of the space.';
 comment on function me.space_rename is 'Gives a space another display name.';
+comment on function me._access_event_digest is 'Internal: the digest of an event about access.';
 comment on function me._event_digest is 'Internal: the digest of an event.';
 comment on function me._has_embedding is 'Internal: whether the model in use has vectors of this content.';
 comment on function me._home_label is 'Internal: the label of the caller''s home, or null.';

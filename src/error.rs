@@ -77,6 +77,13 @@ pub enum Forbidden {
     Locked(String),
     /// The role was dropped and made anew (design §4).
     Rebind(String),
+    /// Something only admins of the space may do (PRIN-17).
+    Admin {
+        /// What was attempted.
+        action: &'static str,
+        /// The names of the admins.
+        admins: Vec<String>,
+    },
     /// Something only some callers may do.
     Only {
         /// What was attempted.
@@ -142,7 +149,7 @@ impl Error {
                 "Read the memory again, merge your change and update with the new version hash.".into()
             }
             Self::Forbidden(Forbidden::Tree { level, .. }) => {
-                format!("Ask an admin of the space, or an owner of the tree, for a {level} grant there.")
+                format!("Ask an admin of the space, or an owner of the tree, for {level} access there.")
             }
             Self::Forbidden(Forbidden::Space(_)) => {
                 "Check the spelling, or ask an admin of the space for a grant; me.space_list() names yours.".into()
@@ -152,6 +159,12 @@ impl Error {
             }
             Self::Forbidden(Forbidden::Rebind(_)) => {
                 "Ask a superuser to call me.principal_rebind() if this is the same person or service.".into()
+            }
+            Self::Forbidden(Forbidden::Admin { admins, .. }) if admins.is_empty() => {
+                "This is for admins of the space; it has none, so ask a superuser.".into()
+            }
+            Self::Forbidden(Forbidden::Admin { admins, .. }) => {
+                format!("This is for admins of the space: {}.", admins.join(", "))
             }
             Self::Forbidden(Forbidden::Only { who, .. }) => format!("This is for {who}."),
             Self::LastAdmin { .. } => "Make somebody else an admin first, or drop the space.".into(),
@@ -209,6 +222,10 @@ impl Error {
             Self::Forbidden(Forbidden::Rebind(role)) => {
                 put("principal", role.clone().into());
             }
+            Self::Forbidden(Forbidden::Admin { action, admins }) => {
+                put("action", (*action).into());
+                put("admins", admins.clone().into());
+            }
             Self::Forbidden(Forbidden::Only { action, .. }) => {
                 put("action", (*action).into());
             }
@@ -241,7 +258,9 @@ impl fmt::Display for Error {
             Self::Forbidden(Forbidden::Rebind(role)) => {
                 write!(f, "role \"{role}\" is not the role that was registered under this name")
             }
-            Self::Forbidden(Forbidden::Only { action, .. }) => write!(f, "not allowed to {action}"),
+            Self::Forbidden(Forbidden::Admin { action, .. } | Forbidden::Only { action, .. }) => {
+                write!(f, "not allowed to {action}")
+            }
             Self::LastAdmin { space } => write!(f, "space \"{space}\" would be left without an admin"),
             Self::EmbeddingNotConfigured => write!(f, "no embedding model is in use in this space"),
             Self::EmbeddingFailed { reason } => write!(f, "the text could not be embedded: {reason}"),

@@ -2,10 +2,12 @@
 
 use crate::domain::limits;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
-use std::ffi::CString;
+use pgrx::pg_sys;
+use std::ffi::{CStr, CString};
 
 static SPACE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static SPACE_LOCKED: GucSetting<bool> = GucSetting::<bool>::new(false);
+static PRINCIPAL: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static MAX_CONTENT_BYTES: GucSetting<i32> = GucSetting::<i32>::new(limits::CONTENT_BYTES_DEFAULT as i32);
 
 /// The space a call works in when its argument names none (design §4): `me.space`, else `default`.
@@ -16,6 +18,36 @@ pub fn space() -> String {
 /// Whether calls are held to [`space`] (`me.space_locked`): a guard against mistakes, not a boundary.
 pub fn space_locked() -> bool {
     SPACE_LOCKED.get()
+}
+
+/// Whom a gateway acts for (`me.principal`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acting {
+    /// Nobody but itself.
+    AsItself,
+    /// The application user of this name.
+    For(String),
+    /// A name that was set before this transaction: it has ended, and acting for it would be a mistake.
+    Outlived,
+}
+
+/// Whom the caller acts for. A value counts in the transaction that set it, and no longer.
+pub fn principal() -> Acting {
+    match non_empty(&PRINCIPAL) {
+        None => Acting::AsItself,
+        Some(name) if set_in_this_transaction(c"me.principal") => Acting::For(name),
+        Some(_) => Acting::Outlived,
+    }
+}
+
+/// Whether the value of a setting comes from the transaction that runs now: only then the server keeps a value to go
+/// back to.
+fn set_in_this_transaction(name: &CStr) -> bool {
+    // SAFETY: the record of a setting lives as long as the backend.
+    unsafe {
+        let record = pg_sys::find_option(name.as_ptr(), false, true, 0);
+        !record.is_null() && !(*record).stack.is_null()
+    }
 }
 
 /// The largest content and the largest metadata of one memory, and the largest argument object of `me.mcp_call`, in
@@ -44,6 +76,14 @@ pub fn register() {
         c"Holds every call to the space of me.space.",
         c"A guard against mistakes, not a boundary: the session can switch it off.",
         &SPACE_LOCKED,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"me.principal",
+        c"The application user a gateway acts for, in the transaction that sets it.",
+        c"Only gateways may set it; see me.gateway_add().",
+        &PRINCIPAL,
         GucContext::Userset,
         GucFlags::default(),
     );

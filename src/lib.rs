@@ -17,11 +17,13 @@ use pgrx::prelude::*;
 extension_sql_file!("../sql/000_guard.sql", name = "guard", bootstrap);
 extension_sql_file!("../sql/100_tables.sql", name = "tables", requires = ["guard"]);
 extension_sql_file!("../sql/120_embedding.sql", name = "embedding_tables", requires = ["tables"]);
+extension_sql_file!("../sql/105_access.sql", name = "access", requires = ["tables"]);
 extension_sql_file!(
     "../sql/150_functions.sql",
     name = "functions",
     requires = [
         "tables",
+        "access",
         "embedding_tables",
         store::embedding::has_embedding,
         store::macros::iso_millis,

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::filters::Filters;
 use super::tools::Catalogue;
-use super::{given, memory, organise, required, result, space, transfer};
+use super::{access, given, memory, organise, required, result, space, transfer};
 use crate::domain::format::Format;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::error::{Error, Result};
@@ -63,6 +63,10 @@ fn dispatch(tool: &str, args: &Arguments) -> Answer {
     let space_name = space_argument(args)?;
     let space_name = space_name.as_deref();
     match tool {
+        "me_memory_context" => {
+            check_format(args)?;
+            access::context(space_name)
+        }
         "me_memory_create" => memory::create(
             memory::Create {
                 content: args.text("content")?,

@@ -2,6 +2,7 @@
 //!
 //! A rule found here is in the wrong file.
 
+pub mod access;
 pub mod arguments;
 pub mod batch;
 pub mod embedding;

@@ -1,5 +1,6 @@
 //! What a caller may do where (spec §9): levels, grants, and the arithmetic over them.
 
+use super::invalid::{Invalid, excerpt};
 use super::path::TreePath;
 
 /// A level of access; each includes the lower ones (ACC-3).
@@ -14,9 +15,26 @@ pub enum Level {
 }
 
 impl Level {
+    const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Owner];
+
+    /// Reads `read`, `write` or `owner`.
+    ///
+    /// # Errors
+    /// Anything else is refused under `GRA-5`.
+    pub fn parse(argument: &str, word: &str) -> Result<Self, Invalid> {
+        Self::ALL.into_iter().find(|level| level.word() == word).ok_or_else(|| {
+            Invalid::new(
+                argument,
+                "GRA-5",
+                format!("argument \"{argument}\" has unknown value {}", excerpt(word)),
+                "Use one of \"read\", \"write\" or \"owner\".",
+            )
+        })
+    }
+
     /// The level stored as `1`, `2` or `3`.
     pub fn from_number(number: i16) -> Option<Self> {
-        [Self::Read, Self::Write, Self::Owner].into_iter().find(|level| *level as i16 == number)
+        Self::ALL.into_iter().find(|level| *level as i16 == number)
     }
 
     /// `read`, `write` or `owner`.
@@ -94,6 +112,19 @@ mod tests {
 
     fn tree(dotted: &str) -> TreePath {
         TreePath::from_dotted(dotted).unwrap()
+    }
+
+    #[test]
+    fn levels_are_three_words_and_three_numbers() {
+        for level in Level::ALL {
+            assert_eq!(Level::parse("access", level.word()), Ok(level));
+            assert_eq!(Level::from_number(level as i16), Some(level));
+        }
+        for bad in ["", "Read", "admin", "1", "none"] {
+            assert_eq!(Level::parse("access", bad).unwrap_err().rule, "GRA-5", "{bad:?}");
+        }
+        assert_eq!(Level::from_number(0), None);
+        assert_eq!(Level::from_number(4), None);
     }
 
     #[test]

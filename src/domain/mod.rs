@@ -17,6 +17,7 @@ pub mod memory;
 pub mod nodes;
 pub mod patch;
 pub mod path;
+pub mod principal;
 pub mod select;
 pub mod space;
 pub mod temporal;

@@ -76,6 +76,51 @@ impl SpaceName {
     }
 }
 
+/// What full text search of a space sees, in the order given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FulltextFields(Vec<&'static str>);
+
+impl FulltextFields {
+    const KNOWN: [&'static str; 5] = ["content", "name", "tree", "meta", "temporal"];
+
+    /// Checks a list of fields: each of the known ones at most once, at least one.
+    ///
+    /// # Errors
+    /// Anything else is refused under `SRCH-16`.
+    pub fn parse(argument: &str, fields: &[Option<String>]) -> Result<Self, Invalid> {
+        let refused = |message: String| {
+            let hint = "Use one or more of \"content\", \"name\", \"tree\", \"meta\" and \"temporal\".";
+            Invalid::new(argument, "SRCH-16", message, hint)
+        };
+        if fields.is_empty() {
+            return Err(refused(format!("argument \"{argument}\" is empty")));
+        }
+        let mut known: Vec<&'static str> = Vec::with_capacity(fields.len());
+        for field in fields {
+            let field = field.as_deref();
+            let Some(field) = field else {
+                return Err(refused(format!("argument \"{argument}\" holds a null")));
+            };
+            let Some(found) = Self::KNOWN.into_iter().find(|known| *known == field) else {
+                return Err(refused(format!(
+                    "argument \"{argument}\" holds an unknown field {}",
+                    excerpt(field)
+                )));
+            };
+            if known.contains(&found) {
+                return Err(refused(format!("argument \"{argument}\" holds \"{found}\" twice")));
+            }
+            known.push(found);
+        }
+        Ok(Self(known))
+    }
+
+    /// Their names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +149,18 @@ mod tests {
         for bad in ["", "  ", "a\tb", &"x".repeat(101)] {
             assert!(SpaceName::parse("name", bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn fulltext_fields_are_known_ones_each_once() {
+        let parse = |fields: &[&str]| {
+            let fields: Vec<Option<String>> = fields.iter().map(|field| Some((*field).to_owned())).collect();
+            FulltextFields::parse("fulltext_fields", &fields)
+        };
+        assert_eq!(parse(&["content", "name"]).unwrap().names(), ["content", "name"]);
+        for bad in [&[][..], &["Content"], &["name", "name"], &["id"]] {
+            assert_eq!(parse(bad).unwrap_err().rule, "SRCH-16", "{bad:?}");
+        }
+        assert!(FulltextFields::parse("fulltext_fields", &[None]).is_err());
     }
 }

@@ -1,10 +1,15 @@
-//! Who is asking: the role of the call, its registration and its home.
+//! Who is asking, and all it may do in the space of the call: decided once, when the call begins (ACC-11).
 
 use super::owner::AsOwner;
-use super::spi::{self, Db, arg};
-use super::uuid_v7;
+use super::principal::{self, ByName, Named};
+use super::roles;
+use super::session::stored_tree;
+use super::spi::{self, Db, Row, arg};
+use crate::domain::access::{Grant, Level};
 use crate::domain::path::Home;
+use crate::domain::principal::Kind;
 use crate::error::{Error, Forbidden, Result};
+use crate::guc::{self, Acting};
 use crate::statement;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -16,39 +21,84 @@ pub struct Principal {
     pub id: [u8; 16],
     /// The role's present name, or the application user's.
     pub name: String,
-    /// Whether it is a user: only users have a home (HOME-2).
-    pub is_user: bool,
+    /// Only users have a home (HOME-2).
+    pub kind: Kind,
+}
+
+/// The space of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpaceRow {
+    /// UUIDv7.
+    pub id: [u8; 16],
+    /// Its display name.
+    pub name: String,
+}
+
+/// What the rosters and grants of one space say about the caller.
+#[derive(Debug, Default)]
+struct Standing {
+    space: Option<SpaceRow>,
+    /// The registrations that count for the caller: its own, and those of the roles it inherits from.
+    mine: Vec<pgrx::Uuid>,
+    admitted: bool,
+    admin: bool,
+    grants: Vec<Grant>,
+    /// Whether the registration has another name than the role has now.
+    renamed: bool,
+}
+
+/// Behind whose rights the call stands.
+enum Identity {
+    /// A role, found by its OID.
+    Role(pg_sys::Oid),
+    /// An application user of a gateway: its name, its registration, the roles it counts as a member of.
+    Application { name: String, id: Option<pgrx::Uuid>, roles: Vec<pg_sys::Oid> },
 }
 
 /// One call: a connection as the extension's owner, and who made the call.
 pub struct Caller<'a> {
     db: &'a Db,
     memory: MemoryRelation,
-    role: pg_sys::Oid,
+    identity: Identity,
+    cluster: String,
     superuser: bool,
     principal: Option<Principal>,
     home: Option<Home>,
+    standing: Standing,
 }
 
 statement!(
-    /// Whether the space exists, and the caller's registration, in one look.
+    /// The caller and all it may do in the space, in one look.
+    STANDING,
+    [include_str!("standing.sql")],
+    [TEXTOID, TEXTOID, OIDOID, UUIDOID, OIDARRAYOID, TEXTARRAYOID]
+);
+statement!(
+    /// The same for a superuser, who may do everything.
     WHO,
     [include_str!("who.sql")],
     [TEXTOID, TEXTOID, OIDOID]
 );
 statement!(
-    /// The caller's registration by name: under another id of the same cluster it is somebody else.
-    WHO_BY_NAME,
-    [include_str!("who_by_name.sql")],
-    [TEXTOID]
+    /// An application user, and the roles that are its groups.
+    APPLICATION_USER,
+    [include_str!("application_user.sql")],
+    [TEXTOID, TEXTOID]
 );
-statement!(REGISTER, [include_str!("register.sql")], [UUIDOID, TEXTOID, TEXTOID, OIDOID, TEXTOID]);
 statement!(
-    BIND_ANEW,
-    ["update me.principal set role_oid = $2, cluster = $3 where id = $1"],
-    [UUIDOID, OIDOID, TEXTOID]
+    /// Whether a role is a gateway.
+    GATEWAY,
+    ["select exists (select from me.gateway as g
+        where g.cluster = $2 and g.role_oid = $1 or g.cluster <> $2 and g.role_name = $3)"],
+    [OIDOID, TEXTOID, TEXTOID]
 );
-
+statement!(
+    /// Keeps the name of a renamed role, so that a dump finds it by name; unless another registration has it.
+    RENAME,
+    ["update me.principal set name = $2
+      where id = $1 and not exists (select from me.principal as p where p.name = $2)"],
+    [UUIDOID, TEXTOID]
+);
 /// What a call is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
@@ -65,17 +115,18 @@ pub fn call<T>(
     intent: Intent,
     body: impl FnOnce(&Caller) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
-    begin(intent, "", |caller, _| body(&caller))
+    begin(intent, "", |caller| body(&caller))
 }
 
-/// Runs `body` as the extension's owner; it learns who is asking and whether the space exists.
+/// Runs `body` as the extension's owner; it learns who is asking and how it stands in the space.
 pub(super) fn begin<T>(
     intent: Intent,
     space: &str,
-    body: impl FnOnce(Caller, bool) -> Result<T>,
+    body: impl FnOnce(Caller) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
     // SAFETY: reads the backend's own identity.
     let role = unsafe { pg_sys::GetUserId() };
+    let acting = guc::principal();
     let result = spi::connected(intent == Intent::Read, |db| {
         let memory = memory_relation()?;
         if intent == Intent::Write {
@@ -83,8 +134,7 @@ pub(super) fn begin<T>(
             memory.lock(pg_sys::RowExclusiveLock);
         }
         let _owner = AsOwner::enter(memory.owner);
-        let (caller, known) = Caller::identify(db, memory, role, space)?;
-        body(caller, known)
+        body(Caller::identify(db, memory, role, acting, space)?)
     });
     Ok(result?)
 }
@@ -100,45 +150,155 @@ pub(super) fn resume<T>(body: impl FnOnce(&Db) -> Result<T>) -> std::result::Res
 }
 
 impl<'a> Caller<'a> {
-    fn identify(db: &'a Db, memory: MemoryRelation, role: pg_sys::Oid, space: &str) -> Result<(Self, bool)> {
+    fn identify(
+        db: &'a Db,
+        memory: MemoryRelation,
+        role: pg_sys::Oid,
+        acting: Acting,
+        space: &str,
+    ) -> Result<Self> {
+        let cluster = roles::cluster();
+        let identity = match acting {
+            Acting::AsItself => Identity::Role(role),
+            Acting::Outlived => return Err(refused_principal(OUTLIVED)),
+            Acting::For(name) => application_user(db, role, &cluster, name)?,
+        };
+        let superuser = matches!(identity, Identity::Role(role) if roles::is_superuser(role));
         let mut caller = Self {
             db,
             memory,
-            role,
-            // SAFETY: a catalogue lookup.
-            superuser: unsafe { pg_sys::superuser_arg(role) },
+            identity,
+            cluster,
+            superuser,
             principal: None,
             home: None,
+            standing: Standing::default(),
         };
-        let (known, principal) = caller.look_up(space)?;
-        let principal = match principal {
-            Some(principal) => Some(principal),
-            None => caller.registered_by_name()?,
-        };
-        caller.set_principal(principal);
-        if !db.is_read_only() && caller.principal.is_none() {
-            caller.register()?;
+        caller.look(space, None)?;
+        if caller.principal.is_none()
+            && let Some(role) = caller.role()
+            && let ByName::Elsewhere(id) = principal::by_name(db, &caller.cluster, role, &caller.own_name())?
+        {
+            // Where nothing may be written, the registration is not bound to the role and is found by its id.
+            caller.look(space, db.is_read_only().then_some(id))?;
         }
-        Ok((caller, known))
+        if !db.is_read_only() {
+            match &caller.principal {
+                None => caller.register(space)?,
+                Some(principal) if caller.standing.renamed => {
+                    let id = arg(pgrx::Uuid::from_bytes(principal.id));
+                    db.run(&RENAME, &[id, arg(principal.name.as_str())])?;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(caller)
     }
 
-    fn look_up(&self, space: &str) -> Result<(bool, Option<Principal>)> {
+    /// Finds the caller and its standing; `id` is its registration when its role does not lead to it.
+    fn look(&mut self, space: &str, id: Option<pgrx::Uuid>) -> Result<()> {
+        if self.superuser
+            && id.is_none()
+            && let Identity::Role(role) = &self.identity
+        {
+            let row = self.db.row(&WHO, &[arg(space), arg(self.cluster.as_str()), arg(*role)])?;
+            return self.know(&row.ok_or_else(nobody)?);
+        }
+        let (role, id, inherited) = match &self.identity {
+            Identity::Role(role) => (Some(*role), id, roles::inherited(&[*role])),
+            Identity::Application { id, roles: groups, .. } => {
+                let mut all = groups.clone();
+                all.extend(roles::inherited(groups));
+                (None, *id, all)
+            }
+        };
+        let names: Vec<String> = inherited.iter().map(|role| roles::name(*role)).collect();
         let row = self
             .db
-            .row(&WHO, &[arg(space), arg(cluster()), arg(self.role)])?
-            .ok_or_else(|| Error::Internal("the caller could not be looked up".into()))?;
-        let principal = match row.get::<pgrx::Uuid>(2) {
+            .row(
+                &STANDING,
+                &[
+                    arg(space),
+                    arg(self.cluster.as_str()),
+                    role.and_then(arg),
+                    id.and_then(arg),
+                    arg(inherited),
+                    arg(names),
+                ],
+            )?
+            .ok_or_else(nobody)?;
+        self.know(&row)?;
+        self.standing.mine = row.need(6)?;
+        self.standing.admitted = row.need(7)?;
+        self.standing.admin = self.standing.admitted && row.need::<bool>(8)?;
+        if self.standing.admitted {
+            self.standing.grants = grants(&row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the space and the principal, with which both statements begin.
+    fn know(&mut self, row: &Row) -> Result<()> {
+        self.standing.space = match row.get::<pgrx::Uuid>(1) {
+            Some(id) => Some(SpaceRow { id: *id.as_bytes(), name: row.need(2)? }),
+            None => None,
+        };
+        let name = self.own_name();
+        self.standing.renamed = row.get::<String>(5).is_some_and(|stored| stored != name);
+        self.principal = match row.get::<pgrx::Uuid>(3) {
             Some(id) => {
-                Some(Principal { id: *id.as_bytes(), name: role_name(self.role), is_user: row.need(3)? })
+                Some(Principal { id: *id.as_bytes(), name, kind: stored_kind(&row.need::<String>(4)?)? })
             }
             None => None,
         };
-        Ok((row.need(1)?, principal))
+        self.home = self
+            .principal
+            .as_ref()
+            .filter(|principal| principal.kind == Kind::User)
+            .map(|principal| Home::of(principal.id));
+        Ok(())
+    }
+
+    /// The name the caller has now: its role's, or the application user's.
+    pub fn own_name(&self) -> String {
+        match &self.identity {
+            Identity::Role(role) => roles::name(*role),
+            Identity::Application { name, .. } => name.clone(),
+        }
     }
 
     /// The connection.
     pub fn db(&self) -> &Db {
         self.db
+    }
+
+    /// The caller's registration, if it has one.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    /// The caller as a principal that rosters and grants may name; only where it may be registered.
+    pub fn as_named(&self) -> Result<Named> {
+        let principal = self.principal.as_ref().ok_or_else(nobody)?;
+        Ok(Named {
+            id: pgrx::Uuid::from_bytes(principal.id),
+            name: principal.name.clone(),
+            kind: principal.kind,
+            role: self.role(),
+        })
+    }
+
+    /// The caller's role, unless it is an application user.
+    pub fn role(&self) -> Option<pg_sys::Oid> {
+        match self.identity {
+            Identity::Role(role) => Some(role),
+            Identity::Application { .. } => None,
+        }
+    }
+
+    /// The system identifier of this cluster.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
     }
 
     /// The caller's home, if it is a registered user.
@@ -176,9 +336,29 @@ impl<'a> Caller<'a> {
         self.superuser
     }
 
-    /// What statements that look for the caller's memberships need: its role, this cluster, its registration.
-    pub fn identity_args(&self) -> [Option<pg_sys::Datum>; 3] {
-        [arg(self.role), arg(cluster()), self.actor_id()]
+    /// The space of the call, if it exists.
+    pub fn space_row(&self) -> Option<&SpaceRow> {
+        self.standing.space.as_ref()
+    }
+
+    /// Whether the caller, or a role it inherits from, is on the roster of the space (ACC-2, design §4).
+    pub fn is_admitted(&self) -> bool {
+        self.superuser || self.standing.admitted
+    }
+
+    /// Whether the caller manages the roster and every grant of the space (PRIN-5, PRIN-6).
+    pub fn is_admin(&self) -> bool {
+        self.superuser || self.standing.admin
+    }
+
+    /// The grants that count for the caller in the space; none for a superuser, who needs none.
+    pub(super) fn take_grants(&mut self) -> Vec<Grant> {
+        std::mem::take(&mut self.standing.grants)
+    }
+
+    /// The registrations that count for the caller: its own, and those of the roles it inherits from.
+    pub fn mine(&self) -> Option<pg_sys::Datum> {
+        arg(self.standing.mine.clone())
     }
 
     /// Waits for every writer of memories to finish, and holds off new ones until the transaction ends.
@@ -186,44 +366,79 @@ impl<'a> Caller<'a> {
         self.memory.lock(pg_sys::ShareRowExclusiveLock);
     }
 
-    fn set_principal(&mut self, principal: Option<Principal>) {
-        self.home =
-            principal.as_ref().filter(|principal| principal.is_user).map(|principal| Home::of(principal.id));
-        self.principal = principal;
+    fn register(&mut self, space: &str) -> Result<()> {
+        let (name, role) = (self.own_name(), self.role());
+        principal::register(self.db, &self.cluster, &name, Kind::User, role)?;
+        if let Identity::Application { id, .. } = &mut self.identity {
+            *id = principal::id_of(self.db, &name)?;
+        }
+        self.look(space, None)?;
+        match self.principal {
+            Some(_) => Ok(()),
+            // Another session took the name at the same moment.
+            None => Err(Error::Forbidden(Forbidden::Rebind(name))),
+        }
     }
+}
 
-    /// A registration made in another cluster binds to the role of that name here; one made in this cluster for
-    /// another role of that name locks the caller out.
-    fn registered_by_name(&self) -> Result<Option<Principal>> {
-        let name = role_name(self.role);
-        let Some(row) = self.db.row(&WHO_BY_NAME, &[arg(name.as_str())])? else {
-            return Ok(None);
-        };
-        if row.need::<String>(3)? == cluster() {
-            return Err(Error::Forbidden(Forbidden::Rebind(name)));
-        }
-        let id: pgrx::Uuid = row.need(1)?;
-        let is_user = row.need(2)?;
-        if !self.db.is_read_only() {
-            self.db.run(&BIND_ANEW, &[arg(id), arg(self.role), arg(cluster())])?;
-        }
-        Ok(Some(Principal { id: *id.as_bytes(), name, is_user }))
-    }
+fn nobody() -> Error {
+    Error::Internal("the caller could not be looked up".into())
+}
 
-    fn register(&mut self) -> Result<()> {
-        let name = role_name(self.role);
-        self.db.run(
-            &REGISTER,
-            &[arg(uuid_v7::next()), arg(name.as_str()), arg("user"), arg(self.role), arg(cluster())],
-        )?;
-        // Another session may have registered the role at the same moment: its row counts.
-        let (_, principal) = self.look_up("")?;
-        if principal.is_none() {
-            return Err(Error::Forbidden(Forbidden::Rebind(name)));
-        }
-        self.set_principal(principal);
-        Ok(())
+/// Reads the trees and levels of [`STANDING`].
+fn grants(row: &Row) -> Result<Vec<Grant>> {
+    let trees: Vec<String> = row.need(9)?;
+    let levels: Vec<i16> = row.need(10)?;
+    trees.iter().zip(levels).map(|(tree, level)| grant(tree, level)).collect()
+}
+
+/// A grant as it stands in a table.
+pub(super) fn grant(tree: &str, level: i16) -> Result<Grant> {
+    Ok(Grant {
+        tree: stored_tree(tree)?,
+        level: Level::from_number(level).ok_or_else(|| Error::Internal(format!("stored level {level}")))?,
+    })
+}
+
+/// A kind as it stands in a table.
+pub(super) fn stored_kind(word: &str) -> Result<Kind> {
+    Kind::parse("kind", word).map_err(|_| Error::Internal(format!("stored kind {word:?}")))
+}
+
+/// Why `me.principal` is refused, and what to do instead.
+type Refusal = (&'static str, &'static str);
+
+const OUTLIVED: Refusal = (
+    "act for a principal that an earlier transaction named",
+    "the transaction that says SET LOCAL me.principal",
+);
+const NO_GATEWAY: Refusal = ("act for another principal", "gateways; leave me.principal empty");
+const HAS_ROLE: Refusal = (
+    "act for a principal that has a role",
+    "application users without a role; others log in or use SET ROLE",
+);
+
+fn refused_principal((action, who): Refusal) -> Error {
+    Error::Forbidden(Forbidden::Only { action, who })
+}
+
+/// The application user a gateway acts for: never a superuser, nor anybody who has a role (design §4).
+fn application_user(db: &Db, gateway: pg_sys::Oid, cluster: &str, name: String) -> Result<Identity> {
+    let row = db.row(&GATEWAY, &[arg(gateway), arg(cluster), arg(roles::name(gateway))])?;
+    if row.and_then(|row| row.get(1)) != Some(true) || roles::is_superuser(gateway) {
+        return Err(refused_principal(NO_GATEWAY));
     }
+    if roles::by_name(&name).is_some() {
+        return Err(refused_principal(HAS_ROLE));
+    }
+    let Some(row) = db.row(&APPLICATION_USER, &[arg(name.as_str()), arg(cluster)])? else {
+        crate::domain::principal::PrincipalName::parse("me.principal", &name)?;
+        return Ok(Identity::Application { name, id: None, roles: Vec::new() });
+    };
+    if row.need::<bool>(2)? {
+        return Err(refused_principal(HAS_ROLE));
+    }
+    Ok(Identity::Application { name, id: row.get(1), roles: row.need(3)? })
 }
 
 struct MemoryRelation {
@@ -253,21 +468,4 @@ fn memory_relation() -> Result<MemoryRelation> {
         pg_sys::ReleaseSysCache(tuple);
         Ok(MemoryRelation { oid, owner })
     }
-}
-
-fn role_name(role: pg_sys::Oid) -> String {
-    // SAFETY: answers with a palloc'd string, or null when the role is gone.
-    unsafe {
-        let name = pg_sys::GetUserNameFromId(role, true);
-        if name.is_null() {
-            return String::new();
-        }
-        std::ffi::CStr::from_ptr(name).to_string_lossy().into_owned()
-    }
-}
-
-/// The system identifier of this cluster: role OIDs mean nothing in another one.
-fn cluster() -> String {
-    // SAFETY: reads shared memory that is set at start.
-    unsafe { pg_sys::GetSystemIdentifier() }.to_string()
 }

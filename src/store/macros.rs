@@ -104,28 +104,74 @@ fn event_digest(
     content_version: i64,
     payload_digest: &[u8],
 ) -> Vec<u8> {
-    let mut hasher = Sha256::new();
-    let mut field = |bytes: Option<&[u8]>| match bytes {
-        Some(bytes) => {
-            hasher.update((bytes.len() as u64 + 1).to_be_bytes());
-            hasher.update(bytes);
+    let mut fields = Fields::default();
+    fields.put(Some(space.as_bytes()));
+    fields.put(Some(event_id.as_bytes()));
+    fields.put(Some(&i64::from(at).to_be_bytes()));
+    fields.put(Some(operation.as_bytes()));
+    fields.put(Some(operation_id.as_bytes()));
+    fields.put(cause.map(str::as_bytes));
+    fields.put(actor_id.as_ref().map(|id| &id.as_bytes()[..]));
+    fields.put(actor_name.map(str::as_bytes));
+    fields.put(api_key_id.as_ref().map(|id| &id.as_bytes()[..]));
+    fields.put(api_key_name.map(str::as_bytes));
+    fields.put(Some(memory_id.as_bytes()));
+    fields.put(Some(tree.as_bytes()));
+    fields.put(Some(&version.to_be_bytes()));
+    fields.put(Some(&content_version.to_be_bytes()));
+    fields.put(Some(payload_digest));
+    fields.digest()
+}
+
+/// SHA-256 over everything an event about access says, written like those of memories.
+#[pg_extern(immutable, parallel_safe, name = "_access_event_digest")]
+#[allow(clippy::too_many_arguments, reason = "an event has that many columns")]
+fn access_event_digest(
+    space: &str,
+    event_id: pgrx::Uuid,
+    at: TimestampWithTimeZone,
+    operation: &str,
+    operation_id: pgrx::Uuid,
+    actor_id: Option<pgrx::Uuid>,
+    actor_name: Option<&str>,
+    api_key_id: Option<pgrx::Uuid>,
+    api_key_name: Option<&str>,
+    subject_id: Option<pgrx::Uuid>,
+    subject_name: Option<&str>,
+    details: Jsonb,
+) -> Vec<u8> {
+    let mut fields = Fields::default();
+    fields.put(Some(space.as_bytes()));
+    fields.put(Some(event_id.as_bytes()));
+    fields.put(Some(&i64::from(at).to_be_bytes()));
+    fields.put(Some(operation.as_bytes()));
+    fields.put(Some(operation_id.as_bytes()));
+    fields.put(actor_id.as_ref().map(|id| &id.as_bytes()[..]));
+    fields.put(actor_name.map(str::as_bytes));
+    fields.put(api_key_id.as_ref().map(|id| &id.as_bytes()[..]));
+    fields.put(api_key_name.map(str::as_bytes));
+    fields.put(subject_id.as_ref().map(|id| &id.as_bytes()[..]));
+    fields.put(subject_name.map(str::as_bytes));
+    fields.put(Some(details.text().as_bytes()));
+    fields.digest()
+}
+
+/// The digest of a row of fields: each with its length before it, a null unlike any value.
+#[derive(Default)]
+struct Fields(Sha256);
+
+impl Fields {
+    fn put(&mut self, bytes: Option<&[u8]>) {
+        match bytes {
+            Some(bytes) => {
+                self.0.update((bytes.len() as u64 + 1).to_be_bytes());
+                self.0.update(bytes);
+            }
+            None => self.0.update(0u64.to_be_bytes()),
         }
-        None => hasher.update(0u64.to_be_bytes()),
-    };
-    field(Some(space.as_bytes()));
-    field(Some(event_id.as_bytes()));
-    field(Some(&i64::from(at).to_be_bytes()));
-    field(Some(operation.as_bytes()));
-    field(Some(operation_id.as_bytes()));
-    field(cause.map(str::as_bytes));
-    field(actor_id.as_ref().map(|id| &id.as_bytes()[..]));
-    field(actor_name.map(str::as_bytes));
-    field(api_key_id.as_ref().map(|id| &id.as_bytes()[..]));
-    field(api_key_name.map(str::as_bytes));
-    field(Some(memory_id.as_bytes()));
-    field(Some(tree.as_bytes()));
-    field(Some(&version.to_be_bytes()));
-    field(Some(&content_version.to_be_bytes()));
-    field(Some(payload_digest));
-    hasher.finalize().to_vec()
+    }
+
+    fn digest(self) -> Vec<u8> {
+        self.0.finalize().to_vec()
+    }
 }

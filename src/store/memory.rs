@@ -340,7 +340,11 @@ pub fn create(
     session.require(Level::Write, &memory.tree)?;
     match create_row(session, operation, memory, mode)? {
         (_, _, Some(record)) => Ok(record),
-        (_, id, None) => get(session, id),
+        (_, id, None) => get(session, id).map_err(|error| match (error, memory.id) {
+            // The record of a row the caller may not read cannot be the answer (CRE-6).
+            (Error::NotFound { .. }, Some(id)) => Error::KeyTaken(Taken::Id(id.to_string())),
+            (error, _) => error,
+        }),
     }
 }
 
@@ -393,8 +397,6 @@ fn settle_clash(
     };
     match settle(clash, mode) {
         Settlement::Refuse => Err(taken()),
-        // The record of a row the caller may not read cannot be the answer (CRE-6).
-        Settlement::Skip if !session.rights().allow(Level::Read, &row.tree) => Err(taken()),
         Settlement::Skip => Ok(Some((Status::Skipped, id))),
         Settlement::Replace => {
             session.require(Level::Write, &row.tree)?;

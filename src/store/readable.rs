@@ -1,17 +1,16 @@
 //! What the caller may read, in every space: the access check of the views.
 
 use super::caller::{self, Caller, Intent};
-use super::session::stored_tree;
 use super::spi::arg;
 use crate::domain::access::{Grant, Level, Rights};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::{guc, statement};
 use pgrx::iter::TableIterator;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use std::collections::BTreeMap;
 
-statement!(READABLE, [include_str!("readable.sql")], [OIDOID, TEXTOID, UUIDOID, TEXTOID]);
+statement!(READABLE, [include_str!("readable.sql")], [UUIDARRAYOID, TEXTOID]);
 statement!(SPACES, ["select s.slug from me.space as s where $1 is null or s.slug = $1"], [TEXTOID]);
 
 /// The trees at and below which the caller may read, with their space. No tree is below another of its space, so
@@ -34,15 +33,10 @@ fn roots(caller: &Caller, only: Option<&str>) -> Result<Vec<(String, String)>> {
             .map(|row| Ok((row.need(1)?, String::new())))
             .collect();
     }
-    let [role, cluster, registration] = caller.identity_args();
     let mut grants: BTreeMap<String, Vec<Grant>> = BTreeMap::new();
-    for row in caller.db().run(&READABLE, &[role, cluster, registration, arg(only)])? {
-        let level: i16 = row.need(3)?;
-        grants.entry(row.need(1)?).or_default().push(Grant {
-            tree: stored_tree(&row.need::<String>(2)?)?,
-            level: Level::from_number(level)
-                .ok_or_else(|| Error::Internal(format!("stored level {level}")))?,
-        });
+    for row in caller.db().run(&READABLE, &[caller.mine(), arg(only)])? {
+        let grant = caller::grant(&row.need::<String>(2)?, row.need(3)?)?;
+        grants.entry(row.need(1)?).or_default().push(grant);
     }
     Ok(grants
         .into_iter()

@@ -1,31 +1,18 @@
 //! A call in a space: who is asking, where, with which rights, decided once when the call begins (ACC-11).
 
 use super::caller::{self, Caller, Intent};
-use super::spi::arg;
-use super::uuid_v7;
-use crate::domain::access::{Grant, Level, Rights};
+use super::space;
+use crate::domain::access::{Level, Rights};
 use crate::domain::invalid::Invalid;
 use crate::domain::path::{Home, TreePath};
+use crate::domain::space::{Slug, SpaceName};
 use crate::error::{Error, Forbidden, Result};
-use crate::{guc, statement};
+use crate::guc;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::ops::Deref;
 
 /// The space that comes into being at a superuser's first write.
 const DEFAULT_SPACE: &str = "default";
-
-statement!(
-    /// Roster and grants of the caller and of the roles it inherits from.
-    RIGHTS,
-    [include_str!("rights.sql")],
-    [TEXTOID, OIDOID, TEXTOID, UUIDOID]
-);
-statement!(
-    MAKE_DEFAULT,
-    ["insert into me.space (slug, id, name, created_at, created_by)
-      values ($1, $2, $1, pg_catalog.transaction_timestamp(), $3) on conflict do nothing"],
-    [TEXTOID, UUIDOID, TEXTOID]
-);
 
 /// A call by an admitted caller in one space.
 pub struct Session<'a> {
@@ -63,14 +50,23 @@ pub fn write<P, T>(
     open(Intent::Write, space, parse, body)
 }
 
+/// Runs a call that may write what is not memories: rosters, grants, settings of the space; otherwise as [`read`].
+pub fn manage<P, T>(
+    space: Option<&str>,
+    parse: impl FnOnce(Option<&Home>) -> Result<P>,
+    body: impl FnOnce(&Session, P) -> Result<T>,
+) -> std::result::Result<T, ErrorReport> {
+    open(Intent::Manage, space, parse, body)
+}
+
 /// Runs a call that serves a space as a whole: whoever was given the function may, member or not.
 pub fn serve<T>(
     space: Option<&str>,
     body: impl FnOnce(&Session) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
     let space = choose_space(space)?;
-    caller::begin(Intent::Write, &space, |caller, known| {
-        if !known {
+    caller::begin(Intent::Write, &space, |caller| {
+        if caller.space_row().is_none() {
             make_space(&caller, &space)?;
         }
         body(&Session { caller, space: space.clone(), rights: Rights::All })
@@ -84,20 +80,23 @@ fn open<P, T>(
     body: impl FnOnce(&Session, P) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
     let space = choose_space(space)?;
-    caller::begin(intent, &space, |caller, known| {
+    caller::begin(intent, &space, |caller| {
         let parsed = parse(caller.home())?;
-        let session = Session::admit(caller, space.clone(), known)?;
+        let session = Session::admit(caller, space.clone())?;
         body(&session, parsed)
     })
 }
 
 impl<'a> Session<'a> {
     /// Refuses somebody who is not admitted to the space; an unknown one answers the same (ACC-2, PRIN-22).
-    fn admit(caller: Caller<'a>, space: String, known: bool) -> Result<Self> {
-        if !known {
+    fn admit(mut caller: Caller<'a>, space: String) -> Result<Self> {
+        if caller.space_row().is_none() {
             make_space(&caller, &space)?;
         }
-        let rights = if caller.is_superuser() { Rights::All } else { look_up_rights(&caller, &space)? };
+        if !caller.is_admitted() {
+            return Err(Error::Forbidden(Forbidden::Space(space)));
+        }
+        let rights = if caller.is_superuser() { Rights::All } else { Rights::Grants(caller.take_grants()) };
         Ok(Self { caller, space, rights })
     }
 
@@ -120,31 +119,6 @@ impl<'a> Session<'a> {
     }
 }
 
-fn look_up_rights(caller: &Caller, space: &str) -> Result<Rights> {
-    let [role, cluster, registration] = caller.identity_args();
-    let row = caller
-        .db()
-        .row(&RIGHTS, &[arg(space), role, cluster, registration])?
-        .ok_or_else(|| Error::Internal("rights could not be looked up".into()))?;
-    if !row.need::<bool>(1)? {
-        return Err(Error::Forbidden(Forbidden::Space(space.to_owned())));
-    }
-    let trees: Vec<String> = row.need(2)?;
-    let levels: Vec<i16> = row.need(3)?;
-    let grants = trees
-        .iter()
-        .zip(levels)
-        .map(|(tree, level)| {
-            Ok(Grant {
-                tree: stored_tree(tree)?,
-                level: Level::from_number(level)
-                    .ok_or_else(|| Error::Internal(format!("stored level {level}")))?,
-            })
-        })
-        .collect::<Result<_>>()?;
-    Ok(Rights::Grants(grants))
-}
-
 /// Unknown spaces do not exist for anybody; only the default one makes itself, for a superuser.
 fn make_space(caller: &Caller, space: &str) -> Result<()> {
     if !caller.is_superuser() {
@@ -154,9 +128,9 @@ fn make_space(caller: &Caller, space: &str) -> Result<()> {
         return Err(Error::NotFound { what: "space", key: format!("\"{space}\"") });
     }
     if !caller.db().is_read_only() {
-        caller
-            .db()
-            .run(&MAKE_DEFAULT, &[arg(DEFAULT_SPACE), arg(uuid_v7::next()), arg(caller.actor_name())])?;
+        let slug = Slug::parse("space", space)?;
+        let name = SpaceName::parse("name", space)?;
+        space::create(caller, &slug, &name, true, space::Existing::Keep)?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-select s.slug is not null, p.id, p.kind = 'user'
+-- $1 space, $2 this cluster, $3 the caller's role. For a superuser, whose rights need no look.
+select s.id, s.name, p.id, p.kind, p.name
 from (values (true)) as one (row)
 left join me.space as s on s.slug = $1
 left join me.principal as p on p.cluster = $2 and p.role_oid = $3
