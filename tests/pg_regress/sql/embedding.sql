@@ -61,7 +61,7 @@ select me.embedding_complete(c."queueId", c."memoryId", c."contentVersion", '[[1
 from claimed c join me.memories m on m.id = c."memoryId" where m.name = 'b';
 select pg_temp.refused(format($$ select me.embedding_complete(%L, %L, 1, '[[1, 2, 3]]') $$, q.id, q.memory_id))
 from me.embedding_queue q join me.memories m on m.id = q.memory_id where m.name = 'c';
-select pg_temp.refused($$ select me.embedding_complete(uuidv7(), uuidv7(), 1) $$);
+select pg_temp.refused($$ select me.embedding_complete('01900000-0000-7000-8000-000000000001', '01900000-0000-7000-8000-000000000002', 1) $$);
 select me.embedding_complete('01900000-0000-7000-8000-000000000001', '01900000-0000-7000-8000-000000000002', 1, '[[1, 0]]');
 select name, has_embedding, (me.memory_get(id))->'hasEmbedding' as record, version from me.memories order by name;
 
