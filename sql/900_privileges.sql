@@ -24,10 +24,13 @@ grant execute on function
   me.memory_export_rows,
   me.memory_get,
   me.memory_get_by_path,
+  me.memory_search,
   me.memory_tree,
   me.memory_update,
   me.readable_trees,
   me.space_configure,
+  me.search,
+  me.search_explain,
   me.space_drop,
   me.space_list,
   me.space_member_add,
@@ -73,9 +76,12 @@ comment on function me.memory_export is 'The matching memories as one text: json
 comment on function me.memory_export_rows is 'Every matching memory, one row each, in id order; without limit and never held as a whole.';
 comment on function me.memory_get is 'The record of an id, or the selected parts of it.';
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
+comment on function me.memory_search is 'Finds memories by words, by meaning or both, within filters; filters alone list by id.';
 comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
 comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';
+comment on function me.search is 'What me.memory_search finds, as rows: for joins.';
+comment on function me.search_explain is 'How me.memory_search goes about a search: plan, estimates and time of each step.';
 comment on function me.readable_trees is 'The topmost trees the caller may read, by space. The views are built on it.';
 comment on function me.space_configure is 'Sets what full text search sees, its text search configuration, and whether joining users own their home.';
 comment on function me.space_create is 'Makes a space; a slug is made when none is given. For superusers, and roles that were granted EXECUTE.';
@@ -86,10 +92,14 @@ comment on function me.space_member_list is 'The roster of the space, by name. F
 comment on function me.space_member_remove is 'Takes a principal off the roster, with its grants; its memories stay. For admins of the space.';
 comment on function me.space_rename is 'Gives a space another display name.';
 comment on function me._access_event_digest is 'Internal: the digest of an event about access.';
+comment on function me._bm25_add is 'Internal: takes a row into a full text search.';
+comment on function me._bm25_finish is 'Internal: scores what a full text search has gathered.';
 comment on function me._event_digest is 'Internal: the digest of an event.';
 comment on function me._has_embedding is 'Internal: whether the model in use has vectors of this content.';
+comment on function me._fulltext_configuration is 'Internal: what identifies a text search configuration with its fields.';
 comment on function me._home_label is 'Internal: the label of the caller''s home, or null.';
 comment on function me._iso_millis is 'Internal: an instant as answers show it.';
+comment on function me._lexemes is 'Internal: what full text search finds a memory by.';
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
 comment on function me._salt is 'Internal: sixteen random bytes.';
 comment on function me._tree_display is 'Internal: a tree as its reader writes it.';

@@ -18,6 +18,12 @@ extension_sql_file!("../sql/000_guard.sql", name = "guard", bootstrap);
 extension_sql_file!("../sql/100_tables.sql", name = "tables", requires = ["guard"]);
 extension_sql_file!("../sql/120_embedding.sql", name = "embedding_tables", requires = ["tables"]);
 extension_sql_file!("../sql/105_access.sql", name = "access", requires = ["tables"]);
+extension_sql_file!("../sql/130_search.sql", name = "search_tables", requires = ["tables"]);
+extension_sql_file!(
+    "../sql/140_search_aggregate.sql",
+    name = "search_aggregate",
+    requires = ["search_tables", store::fulltext::bm25_add, store::fulltext::bm25_finish]
+);
 extension_sql_file!(
     "../sql/150_functions.sql",
     name = "functions",

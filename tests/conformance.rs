@@ -22,7 +22,6 @@ const WAITING: &[&str] = &[
     "memory_import",
     "memory_mv",
     "memory_revert",
-    "memory_search",
 ];
 
 /// Functions of the specification that are no tools, by the name they have in schema `me`.

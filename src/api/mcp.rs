@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::filters::Filters;
 use super::tools::Catalogue;
-use super::{access, given, memory, organise, required, result, space, transfer};
+use super::{access, given, memory, organise, required, result, search, space, transfer};
 use crate::domain::format::Format;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::error::{Error, Result};
@@ -118,9 +118,32 @@ fn dispatch(tool: &str, args: &Arguments) -> Answer {
             args.integer("limit")?,
             space_name,
         ),
+        "me_memory_search" => {
+            check_format(args)?;
+            search::memory_search_call(search_arguments(args)?, args.texts("select")?, space_name)
+        }
         "me_space_list" => space::list(),
         _ => Err(Error::Internal(format!("tool {tool} is listed but not served")).into()),
     }
+}
+
+fn search_arguments(args: &Arguments) -> Result<search::Search> {
+    Ok(search::Search {
+        filters: filters(args)?,
+        arguments: search::Arguments {
+            semantic: args.text("semantic")?,
+            embedding: None,
+            fulltext: args.text("fulltext")?,
+            grep: args.text("grep")?,
+            weights: args.json("weights")?.map(Jsonb::text),
+            candidate_limit: args.integer("candidateLimit")?,
+            semantic_threshold: args.number("semanticThreshold")?,
+            limit: args.integer("limit")?,
+            order_by: args.text("order_by")?,
+            after: args.id("after")?,
+            fusion: args.text("fusion")?,
+        },
+    })
 }
 
 /// The filters of a tool that has them.

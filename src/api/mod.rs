@@ -11,6 +11,7 @@ pub mod format;
 pub mod mcp;
 pub mod memory;
 pub mod organise;
+pub mod search;
 pub mod space;
 mod tools;
 pub mod transfer;

@@ -24,6 +24,14 @@ pub const QUERY_UTF16: usize = 8192;
 pub const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
 /// Default of `me.max_content_bytes`: the largest content of one memory, in bytes (design §10).
 pub const CONTENT_BYTES_DEFAULT: usize = 16 * 1024 * 1024;
+/// Longest full text query, in bytes: what is beyond is cut, and said.
+pub const FULLTEXT_BYTES: usize = 64 * 1024;
+/// Most distinct terms of a full text query; the others are left out, and it is said.
+pub const FULLTEXT_TERMS: usize = 1024;
+/// Longest regular expression of a search, in bytes.
+pub const GREP_BYTES: usize = 4096;
+/// Most parts of a regular expression with its repetitions written out: compiling takes time in proportion.
+pub const GREP_STATES: u64 = 10_000;
 /// Most bytes of all records of one `memory_export`: its text is one string of a jsonb, which holds 256 MiB.
 pub const EXPORT_BYTES: usize = 128 * 1024 * 1024;
 /// Longest name of an embedding model, in characters.

@@ -18,6 +18,7 @@ pub mod nodes;
 pub mod patch;
 pub mod path;
 pub mod principal;
+pub mod search;
 pub mod select;
 pub mod space;
 pub mod temporal;

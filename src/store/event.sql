@@ -19,4 +19,30 @@ stamped as (
     me._event_digest($1, d.event_id, d.at, d.operation, $2, $3, $4, $5, $6, $7,
       d.id, d.tree::text, d.version, d.content_version, d.payload_digest)
   from digested as d
+),
+-- What full text search finds the rows by, made anew where something it is made of may have changed.
+lexed as materialized (
+  select c.id, c.content_version, p.piece, p.pieces, p.configuration, p.length, p.lexemes
+  from changed as c
+  join me.space as s on s.slug = $1
+  cross join lateral me._lexemes($1, s.text_config, s.fulltext_fields, c.content, c.name, c.tree::text, c.meta,
+    lower(c.temporal), upper(c.temporal)) as p
+  where c.operation = 'insert' or (c.operation = 'update' and not exists (
+    select from me.memory_lexeme as l
+    where l.space = $1 and l.memory_id = c.id and l.piece = 0 and l.content_version = c.content_version
+      and s.fulltext_fields = '{content}'
+      and l.configuration = me._fulltext_configuration(s.text_config, s.fulltext_fields)))
+), lexemes_stored as (
+  insert into me.memory_lexeme (
+    space, memory_id, piece, pieces, content_version, configuration, length, lexemes)
+  select $1, x.id, x.piece, x.pieces, x.content_version, x.configuration, x.length, x.lexemes
+  from lexed as x
+  on conflict (space, memory_id, piece) do update set
+    pieces = excluded.pieces, content_version = excluded.content_version, configuration = excluded.configuration,
+    length = excluded.length, lexemes = excluded.lexemes
+), lexemes_dropped as (
+  delete from me.memory_lexeme as l
+  using changed as c
+  where c.operation <> 'insert' and l.space = $1 and l.memory_id = c.id
+    and (c.operation = 'delete' or l.piece >= (select max(x.pieces) from lexed as x where x.id = c.id))
 )

@@ -81,6 +81,11 @@ impl Filter {
         }
     }
 
+    /// Whether it asks for nothing: every row of the space passes.
+    pub fn is_whole_space(&self) -> bool {
+        self.scope.is_everything() && self.criteria.is_empty()
+    }
+
     /// Runs a statement declared by `filtered!`, with its own parameters, up to `limit` rows (0: all).
     pub fn run<const OWN: usize>(
         &self,

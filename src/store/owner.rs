@@ -47,6 +47,21 @@ unsafe fn restrict_search_path() {
     set_until_dropped(c"search_path", c"pg_catalog, pg_temp");
 }
 
+/// Runs `body` without the server's notices.
+pub fn without_notices<T>(body: impl FnOnce() -> T) -> T {
+    struct Level(i32);
+    impl Drop for Level {
+        fn drop(&mut self) {
+            // SAFETY: the level opened below.
+            unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
+        }
+    }
+    // SAFETY: closed by `Level` on every way out.
+    let _level = Level(unsafe { pg_sys::NewGUCNestLevel() });
+    set_until_dropped(c"client_min_messages", c"warning");
+    body()
+}
+
 /// Sets the time zone to UTC until the guard is dropped.
 pub fn use_utc() {
     set_until_dropped(c"TimeZone", c"UTC");

@@ -47,6 +47,7 @@ pub fn write<P, T>(
     parse: impl FnOnce(Option<&Home>) -> Result<P>,
     body: impl FnOnce(&Session, P) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
+    super::statistics::forget();
     open(Intent::Write, space, parse, body)
 }
 

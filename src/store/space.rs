@@ -47,6 +47,7 @@ statement!(
     [TEXTOID]
 );
 statement!(DROP_MEMORIES, ["delete from me.memory where space = $1"], [TEXTOID]);
+statement!(DROP_LEXEMES, ["delete from me.memory_lexeme where space = $1"], [TEXTOID]);
 statement!(DROP_EVENTS, ["delete from me.memory_event where space = $1"], [TEXTOID]);
 statement!(DROP_QUEUE, ["delete from me.embedding_queue where space = $1"], [TEXTOID]);
 statement!(DROP_EMBEDDED, ["delete from me.embedded where space = $1"], [TEXTOID]);
@@ -140,6 +141,7 @@ pub fn drop(slug: &str) -> std::result::Result<(), ErrorReport> {
         let id = lock(caller, slug)?;
         embedding::remove_space_vectors(caller, slug)?;
         let all = [
+            &DROP_LEXEMES,
             &DROP_MEMORIES,
             &DROP_EVENTS,
             &DROP_QUEUE,

@@ -8,8 +8,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The files of the catalogue; a tool's schemas may use those of every file.
-const FILES: &[&str] =
-    &[include_str!("access.json"), include_str!("memory.json"), include_str!("organise.json")];
+const FILES: &[&str] = &[
+    include_str!("access.json"),
+    include_str!("memory.json"),
+    include_str!("organise.json"),
+    include_str!("search.json"),
+];
 
 #[derive(Deserialize)]
 struct File {

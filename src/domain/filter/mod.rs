@@ -40,6 +40,17 @@ impl Criteria {
     pub fn on_tree(tree: TreeFilter) -> Self {
         Self { tree, meta: None, meta_predicate: None, temporal: None }
     }
+
+    /// Whether they ask for nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::on_tree(TreeFilter::None)
+    }
+
+    /// Whether they narrow the rows enough for a regular expression over them; a predicate on the metadata is itself
+    /// a look at every row (SRCH-24, SRCH-25).
+    pub fn narrow(&self) -> bool {
+        self.tree != TreeFilter::None || self.meta.is_some() || self.temporal.is_some()
+    }
 }
 
 /// Which trees a search, count or export looks at.

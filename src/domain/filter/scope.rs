@@ -37,6 +37,11 @@ impl Scope {
         Self { subtrees: (!tree.is_root()).then(|| vec![tree.clone()]) }
     }
 
+    /// Whether it is everything.
+    pub fn is_everything(&self) -> bool {
+        self.subtrees.is_none()
+    }
+
     /// The smallest tree of the smallest interval around the scope; `None` when it is open below.
     pub fn from(&self) -> Option<&str> {
         self.subtrees.as_ref()?.iter().min().map(TreePath::as_dotted)

@@ -1,0 +1,236 @@
+//! Full text search, second half: which memories hold a query's terms, and how well (SRCH-16 to SRCH-18).
+//!
+//! Everything that finds and scores is behind [`find`].
+
+use super::filter::Filter;
+use super::lexeme::Lexer;
+use super::session::Session;
+use super::spi::arg;
+use super::statistics;
+use super::tsvector::TsVector;
+use crate::domain::limits::FULLTEXT_TERMS;
+use crate::domain::search::bm25::{Collector, Scored};
+use crate::domain::search::findings::{Findings, Query, hex};
+use crate::domain::search::grep::Pattern;
+use crate::domain::search::request::Words;
+use crate::error::{Error, Result};
+use crate::{filtered, statement};
+use pgrx::datum::Internal;
+use pgrx::pg_sys::Datum;
+use pgrx::prelude::*;
+use pgrx::{direct_function_call_as_datum, pg_sys};
+use std::ffi::CString;
+use std::time::Instant;
+
+statement!(TEXT_CONFIG, ["select s.text_config from me.space as s where s.slug = $1"], [TEXTOID]);
+statement!(
+    /// Every memory of the space that holds a term.
+    EVERYWHERE,
+    ["select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, true, $3)
+      from me.memory_lexeme as l where l.space = $1 and l.lexemes @@ $2"],
+    [TEXTOID, TSQUERYOID, TEXTOID]
+);
+filtered!(
+    /// The same with a filter, of which rows that do not pass are told too: they count in the statistics.
+    COUNTED,
+    [
+        "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, ",
+        include_str!("filter.sql"),
+        " and ($20 is null or m.content ~* $20), $19)
+         from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
+         where l.space = $1 and l.lexemes @@ $18"
+    ],
+    [TSQUERYOID, TEXTOID, TEXTOID]
+);
+filtered!(
+    /// The memories that pass a filter and hold a term, whichever is the quicker way to them.
+    PASSING,
+    [
+        "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, true, $19)
+         from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
+         where l.space = $1 and l.lexemes @@ $18 and ($20 is null or m.content ~* $20) and ",
+        include_str!("filter.sql")
+    ],
+    [TSQUERYOID, TEXTOID, TEXTOID]
+);
+
+/// What full text search did, for those who ask why.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How the rows were reached.
+    pub plan: &'static str,
+    /// Distinct terms of the query.
+    pub terms: usize,
+    /// Rows that were scored.
+    pub matched: u64,
+    /// Memories of the space.
+    pub memories: f64,
+}
+
+/// The rows found, and how.
+pub struct Found {
+    /// The best rows, in order.
+    pub best: Vec<Scored>,
+    /// The scores of the rows asked for besides.
+    #[allow(dead_code, reason = "for fusion by score")]
+    pub wanted: Vec<Scored>,
+    /// For those who ask.
+    pub report: Report,
+}
+
+/// The `limit` best memories by words, and the scores of those `wanted`, among the ones that pass the filter.
+pub fn find(
+    session: &Session,
+    filter: &Filter,
+    grep: Option<&Pattern>,
+    words: &Words,
+    limit: usize,
+    wanted: &[[u8; 16]],
+) -> Result<Found> {
+    let terms = terms(session, words)?;
+    let nothing = Report {
+        plan: "no terms",
+        terms: terms.len(),
+        matched: 0,
+        memories: statistics::corpus(session)?.count,
+    };
+    if terms.is_empty() {
+        return Ok(Found { best: Vec::new(), wanted: Vec::new(), report: nothing });
+    }
+    let all = grep.is_none() && filter.is_whole_space();
+    let documents = if all { None } else { statistics::documents(session, &terms) };
+    let plan = match (all, &documents) {
+        (true, _) => "every match of the space",
+        (false, None) => "every match of the space, filtered",
+        (false, Some(_)) => "matches that pass the filter",
+    };
+    let corpus = statistics::corpus(session)?;
+    let query = Query {
+        terms: terms.iter().map(|(term, _)| term.clone()).collect(),
+        in_query: terms.iter().map(|(_, count)| *count).collect(),
+        corpus: (corpus.count, corpus.length),
+        limit,
+        wanted: wanted.iter().map(hex).collect(),
+        documents,
+    };
+    let begun = Instant::now();
+    let findings = run(session, filter, grep, &query, all)?;
+    if query.documents.is_none() {
+        statistics::learn(session, &query.terms, &findings.documents, begun.elapsed());
+    }
+    Ok(Found {
+        best: findings.best,
+        wanted: findings.wanted,
+        report: Report { plan, matched: findings.matched, ..nothing },
+    })
+}
+
+fn run(
+    session: &Session,
+    filter: &Filter,
+    grep: Option<&Pattern>,
+    query: &Query,
+    all: bool,
+) -> Result<Findings> {
+    let matching = tsquery(&query.terms)?;
+    let text = serde_json::to_string(query).map_err(|error| Error::Internal(format!("a query: {error}")))?;
+    let rows = if all {
+        session.db().run_limited(&EVERYWHERE, &[arg(session.space()), Some(matching), arg(text)], 1)?
+    } else {
+        let statement = if query.documents.is_some() { &PASSING } else { &COUNTED };
+        let pattern = grep.and_then(|pattern| arg(pattern.as_str()));
+        filter.run(session.db(), statement, [Some(matching), arg(text), pattern], 1)?
+    };
+    let bytes: Option<Vec<u8>> = rows.into_iter().next().and_then(|row| row.get(1));
+    match bytes {
+        None => Ok(Findings { documents: vec![0; query.terms.len()], ..Findings::default() }),
+        Some(bytes) => Findings::from_bytes(&bytes)
+            .ok_or_else(|| Error::Internal("the answer of a full text search is damaged".into())),
+    }
+}
+
+/// The distinct terms of a query with how often each stands in it. What is left out is said.
+fn terms(session: &Session, words: &Words) -> Result<Vec<(String, u32)>> {
+    let config: Option<String> =
+        session.db().row(&TEXT_CONFIG, &[arg(session.space())])?.map(|row| row.need(1)).transpose()?;
+    let lexer = Lexer::new(session.space(), config.as_deref().unwrap_or("simple"));
+    let mut terms: Vec<(String, u32)> = lexer
+        .query(&words.text)
+        .into_iter()
+        .filter_map(|(term, count)| Some((String::from_utf8(term.into_vec()).ok()?, count)))
+        .collect();
+    if let Some(bytes) = words.cut_from {
+        notice!("fulltext was cut from {bytes} to {} bytes", words.text.len());
+    }
+    if terms.len() > FULLTEXT_TERMS {
+        notice!("fulltext has {} distinct terms: {FULLTEXT_TERMS} of them count", terms.len());
+        terms.truncate(FULLTEXT_TERMS);
+    }
+    Ok(terms)
+}
+
+/// Any of the terms, as the index understands it.
+fn tsquery(terms: &[String]) -> Result<Datum> {
+    let quoted: Vec<String> =
+        terms.iter().map(|term| format!("'{}'", term.replace('\\', "\\\\").replace('\'', "''"))).collect();
+    let text =
+        CString::new(quoted.join("|")).map_err(|_| Error::Internal("a term holds a zero byte".into()))?;
+    // SAFETY: reads the string and allocates the query in the current memory context.
+    unsafe { direct_function_call_as_datum(pg_sys::tsqueryin, &[Some(Datum::from(text.as_ptr()))]) }
+        .ok_or_else(|| Error::Internal("a query could not be made".into()))
+}
+
+/// The state of the aggregate.
+struct State {
+    query: Query,
+    found: Collector,
+}
+
+/// Takes a row into the collection.
+#[pg_extern(immutable, parallel_restricted, name = "_bm25_add")]
+#[allow(clippy::too_many_arguments, reason = "what a row is scored by")]
+pub(crate) fn bm25_add(
+    mut state: Internal,
+    memory_id: pgrx::Uuid,
+    lexemes: TsVector,
+    length: i64,
+    pieces: i16,
+    passes: Option<bool>,
+    query: &str,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Internal {
+    if !state.initialized() {
+        state = Internal::from(begin(query, fcinfo));
+    }
+    // SAFETY: the state is the one made above: no other function makes one of this aggregate.
+    if let Some(State { query, found }) = unsafe { state.get_mut::<State>() } {
+        let lexemes = lexemes.open();
+        found.add(*memory_id.as_bytes(), length, pieces, passes == Some(true), |halves| {
+            for (slot, term) in halves.iter_mut().zip(&query.terms) {
+                *slot = lexemes.halves(term.as_bytes());
+            }
+        });
+    }
+    state
+}
+
+/// A new state, in the memory that lives as long as the aggregation.
+fn begin(query: &str, fcinfo: pg_sys::FunctionCallInfo) -> Option<Datum> {
+    let query: Query = serde_json::from_str(query).ok()?;
+    let found = Collector::new(query.terms.len());
+    let mut context = std::ptr::null_mut();
+    // SAFETY: asks the executor for the context of the aggregate this call belongs to.
+    if unsafe { pg_sys::AggCheckCallContext(fcinfo, &raw mut context) } == 0 {
+        return None;
+    }
+    let state = pgrx::PgMemoryContexts::For(context).leak_and_drop_on_delete(State { query, found });
+    Some(Datum::from(state))
+}
+
+/// What was found, scored.
+#[pg_extern(immutable, parallel_restricted, name = "_bm25_finish")]
+pub(crate) fn bm25_finish(state: Internal) -> Option<Vec<u8>> {
+    // SAFETY: as in `bm25_add`.
+    let state = unsafe { state.get::<State>() }?;
+    Some(state.query.finish(&state.found).to_bytes())
+}
