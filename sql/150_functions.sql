@@ -16,6 +16,16 @@ return case when temporal is null then null
 end;
 comment on function me._temporal_json is 'Internal: the displayed form of a time (TEMP-9).';
 
+create function me._rebased(tree text, source text, destination text) returns text
+language sql immutable parallel safe
+return case
+  when tree = source then destination
+  when destination = '' then substr(tree, length(source) + 2)
+  when source = '' then destination || '.' || tree
+  else destination || substr(tree, length(source) + 1)
+end;
+comment on function me._rebased is 'Internal: the place below destination that a tree has below source, all in dotted form.';
+
 create function me._record(m me.memory, home text) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object(

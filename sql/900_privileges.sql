@@ -14,17 +14,21 @@ grant execute on function
   me.mcp_call,
   me.mcp_tools,
   me.memory_batch_create,
+  me.memory_copy,
   me.memory_count,
   me.memory_context,
   me.memory_create,
   me.memory_delete,
   me.memory_delete_by_path,
+  me.memory_delete_orphans,
   me.memory_delete_tree,
   me.memory_export,
   me.memory_export_rows,
   me.memory_get,
   me.memory_get_by_path,
   me.memory_search,
+  me.memory_import,
+  me.memory_mv,
   me.memory_tree,
   me.memory_update,
   me.readable_trees,
@@ -66,17 +70,21 @@ comment on function me.group_member_remove is 'Takes an application user out of 
 comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
 comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
 comment on function me.memory_batch_create is 'Creates 1 to 1000 memories at once, all or none.';
+comment on function me.memory_copy is 'Copies every memory at or below source to the same place below destination, or only counts them.';
 comment on function me.memory_count is 'The number of memories a tree filter matches, among those the caller may read.';
 comment on function me.memory_context is 'The space, the caller and what it may do there.';
 comment on function me.memory_create is 'Stores a memory and returns its record; on_conflict (error, replace, ignore) settles a taken key.';
 comment on function me.memory_delete is 'Deletes the memory of an id. Its history stays.';
 comment on function me.memory_delete_by_path is 'Deletes the memory of a tree and name. Its history stays.';
+comment on function me.memory_delete_orphans is 'Deletes the named memories below root whose metadata contains meta_contains and that keep does not name.';
 comment on function me.memory_delete_tree is 'Deletes every memory at or below a tree, or only counts them. Their history stays.';
 comment on function me.memory_export is 'The matching memories as one text: json, yaml, or md for a single one.';
 comment on function me.memory_export_rows is 'Every matching memory, one row each, in id order; without limit and never held as a whole.';
 comment on function me.memory_get is 'The record of an id, or the selected parts of it.';
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
 comment on function me.memory_search is 'Finds memories by words, by meaning or both, within filters; filters alone list by id.';
+comment on function me.memory_import is 'Stores the memories of a text (json, yaml, md), all or none; what is there already is skipped.';
+comment on function me.memory_mv is 'Moves every memory at or below source to the same place below destination, or only counts them.';
 comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
 comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';

@@ -109,8 +109,14 @@ fn dispatch(tool: &str, args: &Arguments) -> Answer {
         "me_memory_tree" => {
             organise::tree(args.text("tree")?.as_deref(), args.integer("levels")?, space_name)
         }
+        "me_memory_copy" => organise::copy(&ends(args)?, space_name),
+        "me_memory_mv" => organise::mv(&ends(args)?, space_name),
         "me_memory_delete_tree" => {
             organise::delete_tree(args.text("tree")?.as_deref(), args.boolean("dry_run")?, space_name)
+        }
+        "me_memory_import" => {
+            let (content, format) = (args.text("content")?, args.text("format")?);
+            transfer::import(content.as_deref(), format.as_deref(), space_name)
         }
         "me_memory_export" => transfer::export(
             args.text("format")?.as_deref(),
@@ -143,6 +149,15 @@ fn search_arguments(args: &Arguments) -> Result<search::Search> {
             after: args.id("after")?,
             fusion: args.text("fusion")?,
         },
+    })
+}
+
+/// The arguments of a tool that copies or moves.
+fn ends(args: &Arguments) -> Result<organise::Transfer> {
+    Ok(organise::Transfer {
+        source: args.text("source")?,
+        destination: args.text("destination")?,
+        dry_run: args.boolean("dry_run")?,
     })
 }
 

@@ -1,15 +1,19 @@
 //! `me.*` functions over whole subtrees.
 
-use super::{required, result};
+use super::arguments::Arguments;
+use super::{given, required, result};
 use crate::domain::filter::TreeFilter;
 use crate::domain::invalid::Invalid;
+use crate::domain::memory::{Meta, Name};
 use crate::domain::nodes::parse_levels;
-use crate::domain::path::TreePath;
+use crate::domain::orphans::{check_keep, check_marks};
+use crate::domain::path::{Home, MemoryPath, TreePath};
 use crate::error::{Error, Result};
 use crate::store::jsonb::Jsonb;
+use crate::store::memory::MetaValue;
 use crate::store::operation::Operation;
-use crate::store::organise as store;
-use crate::store::session;
+use crate::store::organise::{self as store, Ends};
+use crate::store::session::{self, Session};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -69,6 +73,113 @@ pub fn delete_tree(tree: Option<&str>, dry_run: Option<bool>, space: Option<&str
     counted(count)
 }
 
+/// The arguments of `memory_copy` and `memory_mv`.
+pub struct Transfer {
+    /// See the function.
+    pub source: Option<String>,
+    /// See the function.
+    pub destination: Option<String>,
+    /// See the function.
+    pub dry_run: Option<bool>,
+}
+
+/// Runs `memory_copy`.
+pub fn copy(args: &Transfer, space: Option<&str>) -> Answer {
+    transfer(args, space, TreePath::parse_required, |session, ends, dry_run| {
+        store::copy_tree(session, &Operation::new("copy"), ends, dry_run)
+    })
+}
+
+/// Runs `memory_mv`, whose destination may be `""` for the root.
+pub fn mv(args: &Transfer, space: Option<&str>) -> Answer {
+    transfer(args, space, TreePath::parse, |session, ends, dry_run| {
+        store::move_tree(session, &Operation::new("move"), ends, dry_run)
+    })
+}
+
+type ParseTree = fn(&str, &str, Option<&Home>) -> std::result::Result<TreePath, Invalid>;
+
+fn transfer(
+    args: &Transfer,
+    space: Option<&str>,
+    parse_destination: ParseTree,
+    run: impl FnOnce(&Session, &Ends, bool) -> Result<i64>,
+) -> Answer {
+    let source = required("source", args.source.as_deref())?;
+    let destination = required("destination", args.destination.as_deref())?;
+    let dry_run = required("dry_run", args.dry_run)?;
+    let count = session::write(
+        space,
+        |home| {
+            Ok(Ends {
+                source: TreePath::parse_required("source", source, home)?,
+                destination: parse_destination("destination", destination, home)?,
+            })
+        },
+        |session, ends| run(session, &ends, dry_run),
+    )?;
+    counted(count)
+}
+
+/// Runs `memory_delete_orphans`.
+pub fn delete_orphans(
+    root: Option<&str>,
+    meta_contains: Option<Jsonb>,
+    keep: Option<Jsonb>,
+    dry_run: Option<bool>,
+    space: Option<&str>,
+) -> Answer {
+    let root = required("root", root)?;
+    let meta = marks(required("meta_contains", given(meta_contains))?)?;
+    let keep = given(keep).map_or_else(|| Ok(Vec::new()), read_keep)?;
+    let paths = session::write(
+        space,
+        |home| {
+            let root = TreePath::parse_required("root", root, home)?;
+            let keep = keep
+                .into_iter()
+                .enumerate()
+                .map(|(at, (tree, name))| {
+                    Ok(MemoryPath::new(TreePath::parse_required(&keep_place(at, "tree"), &tree, home)?, name))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            Ok((root, keep))
+        },
+        |session, (root, keep)| {
+            let operation = Operation::new("delete_orphans");
+            store::delete_orphans(session, &operation, &root, meta, &keep, dry_run.unwrap_or(false))
+        },
+    )?;
+    Ok(result(&json!({"count": paths.len(), "paths": paths}).to_string())?)
+}
+
+fn marks(meta: Jsonb) -> Result<Meta> {
+    let meta = MetaValue::from_jsonb("meta_contains", meta)?.meta;
+    check_marks("meta_contains", &meta)?;
+    Ok(meta)
+}
+
+fn keep_place(at: usize, field: &str) -> String {
+    format!("keep[{at}].{field}")
+}
+
+/// The trees, which need to know who is asking, and the names of a keep list.
+fn read_keep(keep: Jsonb) -> Result<Vec<(String, Name)>> {
+    let text = keep.text();
+    let items = super::arguments::items("keep", &text)?;
+    check_keep("keep", items.len())?;
+    items
+        .iter()
+        .enumerate()
+        .map(|(at, raw)| {
+            let item = Arguments::parse(&format!("keep[{at}]"), raw.get(), &["tree", "name"])?;
+            let tree = required(&keep_place(at, "tree"), item.text("tree")?)?;
+            let name = required(&keep_place(at, "name"), item.text("name")?)?;
+            Ok((tree, Name::parse(&keep_place(at, "name"), &name)?))
+        })
+        .collect()
+}
+
 #[pg_extern(stable, parallel_restricted)]
 fn memory_count(
     tree: default!(Option<&str>, "NULL"),
@@ -94,4 +205,35 @@ fn memory_delete_tree(
     space: default!(Option<&str>, "NULL"),
 ) -> Answer {
     delete_tree(tree, dry_run, space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn memory_copy(
+    source: default!(Option<String>, "NULL"),
+    destination: default!(Option<String>, "NULL"),
+    dry_run: default!(Option<bool>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    copy(&Transfer { source, destination, dry_run }, space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn memory_mv(
+    source: default!(Option<String>, "NULL"),
+    destination: default!(Option<String>, "NULL"),
+    dry_run: default!(Option<bool>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    mv(&Transfer { source, destination, dry_run }, space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn memory_delete_orphans(
+    root: default!(Option<&str>, "NULL"),
+    meta_contains: default!(Option<Jsonb>, "NULL"),
+    keep: default!(Option<Jsonb>, "NULL"),
+    dry_run: default!(Option<bool>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    delete_orphans(root, meta_contains, keep, dry_run, space)
 }

@@ -25,27 +25,77 @@ pub fn check_keys<'a>(
     argument: &str,
     memories: impl Iterator<Item = (Option<Id>, &'a TreePath, Option<&'a Name>)>,
 ) -> Result<(), Invalid> {
-    let mut ids: HashMap<Id, usize> = HashMap::new();
-    let mut slots: HashMap<(&str, &str), usize> = HashMap::new();
-    for (index, (id, tree, name)) in memories.enumerate() {
-        if let Some(first) = id.and_then(|id| ids.insert(id, index)) {
-            return Err(twice(argument, "id", "BAT-4", first, index));
-        }
-        if let Some(first) = name.and_then(|name| slots.insert((tree.as_dotted(), name.as_str()), index)) {
-            return Err(twice(argument, "name", "BAT-5", first, index));
-        }
-    }
-    Ok(())
+    let Some(Repeat { key, first, second }) = first_repeat(memories) else {
+        return Ok(());
+    };
+    let place = format!("{argument}[{second}].{}", key.field());
+    Err(Invalid::new(
+        place.as_str(),
+        key.rule(),
+        format!("argument \"{place}\" repeats the {} of item {first}", key.words()),
+        "Submit each memory of a batch once.",
+    ))
 }
 
-fn twice(argument: &str, field: &str, rule: &'static str, first: usize, second: usize) -> Invalid {
-    let what = if field == "id" { "id" } else { "tree and name" };
-    Invalid::new(
-        format!("{argument}[{second}].{field}"),
-        rule,
-        format!("argument \"{argument}[{second}].{field}\" repeats the {what} of item {first}"),
-        "Submit each memory of a batch once.",
-    )
+/// A key that two memories of a batch share; their indexes count from 0.
+pub struct Repeat {
+    /// Which key.
+    pub key: Key,
+    /// The first memory that has it.
+    pub first: usize,
+    /// The second.
+    pub second: usize,
+}
+
+/// What addresses a memory of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Its id.
+    Id,
+    /// Its tree and name.
+    Slot,
+}
+
+impl Key {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Slot => "name",
+        }
+    }
+
+    /// The rule that a repeated one breaks.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Id => "BAT-4",
+            Self::Slot => "BAT-5",
+        }
+    }
+
+    /// The key in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Slot => "tree and name",
+        }
+    }
+}
+
+/// The first key that an earlier memory of the batch has too.
+pub fn first_repeat<'a>(
+    memories: impl Iterator<Item = (Option<Id>, &'a TreePath, Option<&'a Name>)>,
+) -> Option<Repeat> {
+    let mut ids: HashMap<Id, usize> = HashMap::new();
+    let mut slots: HashMap<(&str, &str), usize> = HashMap::new();
+    for (second, (id, tree, name)) in memories.enumerate() {
+        if let Some(first) = id.and_then(|id| ids.insert(id, second)) {
+            return Some(Repeat { key: Key::Id, first, second });
+        }
+        if let Some(first) = name.and_then(|name| slots.insert((tree.as_dotted(), name.as_str()), second)) {
+            return Some(Repeat { key: Key::Slot, first, second });
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ pub const NAME_CHARS: usize = 128;
 pub const LABEL_CHARS: usize = 1000;
 /// Longest dotted form of a tree, in bytes (TREE-3): a b-tree entry on (space, tree, name) must fit a page.
 pub const TREE_BYTES: usize = 2000;
+/// Largest stored form of a tree, in bytes (TREE-3): `ltree` rounds each label up to 8 bytes. A GiST index keeps two
+/// trees in an entry, and needs room for two entries in a page of 8192 bytes; beyond this it cannot split pages.
+pub const TREE_STORED_BYTES: usize = 2024;
 /// Deepest metadata, in nested arrays and objects (design §10): parsers and printers recurse.
 pub const META_DEPTH: usize = 500;
 /// Most memories of one batch (BAT-3, LIM-2).

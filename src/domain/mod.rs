@@ -15,6 +15,7 @@ pub mod invalid;
 pub mod limits;
 pub mod memory;
 pub mod nodes;
+pub mod orphans;
 pub mod patch;
 pub mod path;
 pub mod principal;

@@ -5,7 +5,7 @@
 //! takes both separators, mixed (TREE-5).
 
 use crate::domain::invalid::{Invalid, excerpt};
-use crate::domain::limits::{LABEL_CHARS, TREE_BYTES};
+use crate::domain::limits::{LABEL_CHARS, TREE_BYTES, TREE_STORED_BYTES};
 use crate::domain::memory::Name;
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -88,6 +88,7 @@ impl TreePath {
     pub fn from_dotted(dotted: &str) -> Option<Self> {
         let valid = dotted.is_empty()
             || dotted.len() <= TREE_BYTES
+                && stored_bytes(dotted) <= TREE_STORED_BYTES
                 && dotted
                     .split('.')
                     .all(|label| (1..=LABEL_CHARS).contains(&label.len()) && label.chars().all(in_label));
@@ -160,24 +161,48 @@ impl TreePath {
         Some(Self(format!("{}{dot}{rest}", to.0)))
     }
 
-    /// Refuses a tree whose internal form is longer than 2000 bytes; only [`TreePath::rebase`] can make one.
+    /// Refuses a tree that is too long to be stored and indexed: in its internal form, or in labels.
     ///
     /// # Errors
     /// The refusal, under `TREE-3`, states the size and the limit.
     pub fn check_size(&self, argument: &str) -> Result<(), Invalid> {
-        if self.0.len() <= TREE_BYTES {
-            return Ok(());
+        let bytes = self.0.len();
+        if bytes > TREE_BYTES {
+            return Err(Invalid::new(
+                argument,
+                "TREE-3",
+                format!(
+                    "argument \"{argument}\" makes a tree of {bytes} bytes, more than the limit of {TREE_BYTES}: {}",
+                    excerpt(&self.0)
+                ),
+                "Use fewer or shorter labels.",
+            ));
         }
-        Err(Invalid::new(
-            argument,
-            "TREE-3",
-            format!(
-                "argument \"{argument}\" makes a tree of {} bytes, more than the limit of {TREE_BYTES}: {}",
-                self.0.len(),
-                excerpt(&self.0)
-            ),
-            "Use fewer or shorter labels.",
-        ))
+        let stored = stored_bytes(&self.0);
+        if stored > TREE_STORED_BYTES {
+            return Err(Invalid::new(
+                argument,
+                "TREE-3",
+                format!(
+                    "argument \"{argument}\" makes a tree of {} labels that takes {stored} bytes, more than the limit of \
+                     {TREE_STORED_BYTES}: {}",
+                    self.depth(),
+                    excerpt(&self.0)
+                ),
+                "Use fewer labels: each takes its length and 2 bytes, rounded up to 8.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether every tree of up to `bytes` bytes and `labels` labels below `source` surely fits below `destination`.
+    ///
+    /// A no is no refusal yet: each tree has to be looked at.
+    pub fn surely_fits(bytes: usize, labels: usize, source: &Self, destination: &Self) -> bool {
+        let bytes = (bytes + 1 + destination.0.len()).saturating_sub(source.0.len());
+        let labels = (labels + destination.depth()).saturating_sub(source.depth());
+        // Rounding adds up to 7 bytes a label.
+        bytes <= TREE_BYTES && STORED_HEADER + bytes + 9 * labels <= TREE_STORED_BYTES
     }
 
     /// The labels of this tree under `ancestor`, dotted; `""` if the two are the same.
@@ -235,6 +260,15 @@ impl TreePath {
         tree.check_size(argument)?;
         Ok(tree)
     }
+}
+
+/// What `ltree` keeps besides the labels.
+const STORED_HEADER: usize = 8;
+
+/// The size of a dotted tree as `ltree` stores it.
+fn stored_bytes(dotted: &str) -> usize {
+    let labels = dotted.split('.').filter(|label| !label.is_empty());
+    STORED_HEADER + labels.map(|label| (label.len() + 2).next_multiple_of(8)).sum::<usize>()
 }
 
 impl Ord for TreePath {
@@ -434,10 +468,10 @@ mod tests {
 
     #[test]
     fn the_dotted_form_holds_2000_bytes_and_the_refusal_states_size_and_limit() {
-        let longest = "abc/".repeat(500);
-        assert_eq!(tree(&longest).as_dotted().len(), 1999);
-        assert!(TreePath::parse("tree", &format!("{}/abcd", "abc/".repeat(499)), None).is_ok());
-        let refusal = TreePath::parse("tree", &format!("{}/abcde", "abc/".repeat(499)), None).unwrap_err();
+        let label = "a".repeat(999);
+        assert_eq!(tree(&format!("{label}/{label}")).as_dotted().len(), 1999);
+        assert!(TreePath::parse("tree", &format!("{label}/{label}b"), None).is_ok());
+        let refusal = TreePath::parse("tree", &format!("{label}b/{label}b"), None).unwrap_err();
         assert_eq!(refusal.rule, "TREE-3");
         assert!(refusal.message.contains("2001") && refusal.message.contains("2000"), "{refusal}");
         assert_eq!(refused(&"a/".repeat(65_536)), "TREE-3");
@@ -523,7 +557,7 @@ mod tests {
         {
             assert_eq!(TreePath::from_dotted(dotted), None, "{dotted:?}");
         }
-        let longest = vec!["abc"; 500].join(".");
+        let longest = vec!["a".repeat(999); 2].join(".");
         assert!(TreePath::from_dotted(&longest).is_some());
         assert_eq!(TreePath::from_dotted(&format!("{longest}.a")), None);
     }
@@ -572,7 +606,7 @@ mod tests {
 
     #[test]
     fn a_rebased_tree_that_grew_too_long_is_refused_by_its_size_check() {
-        let long = tree(&"abc/".repeat(500));
+        let long = tree(&format!("{}/", "a".repeat(999)).repeat(2));
         let grown = long.rebase(&TreePath::root(), &tree("b")).unwrap();
         assert_eq!(grown.check_size("destination").unwrap_err().rule, "TREE-3");
         assert!(long.check_size("destination").is_ok());
@@ -629,6 +663,16 @@ mod tests {
     }
 
     #[test]
+    fn many_short_labels_take_more_room_than_their_characters() {
+        let labels = |count: usize| vec!["a"; count].join("/");
+        assert!(TreePath::parse("tree", &labels(252), None).is_ok());
+        let refusal = TreePath::parse("tree", &labels(253), None).unwrap_err();
+        assert_eq!(refusal.rule, "TREE-3");
+        assert!(refusal.message.contains("253 labels") && refusal.message.contains("2032"), "{refusal}");
+        assert_eq!(TreePath::from_dotted(&labels(253).replace('/', ".")), None);
+    }
+
+    #[test]
     fn the_first_labels_of_a_tree_are_a_tree() {
         let tree = TreePath::from_dotted("a.bb.c").unwrap();
         for (depth, dotted) in [(0, ""), (1, "a"), (2, "a.bb"), (3, "a.bb.c"), (9, "a.bb.c")] {
@@ -648,6 +692,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_surely_fits_fits(tree in trees(), source_depth in 0usize..4, destination in "[a-z]{1,3}(\\.[a-z]{1,9}){0,290}") {
+            let (source, destination) = (tree.first(source_depth), TreePath(destination));
+            if TreePath::surely_fits(tree.as_dotted().len(), tree.depth(), &source, &destination) {
+                prop_assert!(tree.rebase(&source, &destination).unwrap().check_size("t").is_ok());
+            }
+        }
+
         #[test]
         fn what_is_displayed_parses_to_the_same_tree(tree in trees()) {
             let own = home();

@@ -6,6 +6,7 @@ use crate::domain::access::Level;
 use crate::domain::filter::{Criteria, Lquery, MetaPredicate, Scope, TemporalFilter, TreeFilter};
 use crate::domain::instant::Instant;
 use crate::domain::invalid::{Invalid, excerpt};
+use crate::domain::memory::Meta;
 use crate::domain::path::TreePath;
 use crate::error::Result;
 use pgrx::pg_sys::Datum;
@@ -84,6 +85,12 @@ impl Filter {
     /// Whether it asks for nothing: every row of the space passes.
     pub fn is_whole_space(&self) -> bool {
         self.scope.is_everything() && self.criteria.is_empty()
+    }
+
+    /// The same rows, if their metadata contains this too.
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.criteria.meta = Some(meta);
+        self
     }
 
     /// Runs a statement declared by `filtered!`, with its own parameters, up to `limit` rows (0: all).

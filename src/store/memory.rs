@@ -4,6 +4,7 @@ use super::embedding;
 use super::jsonb::Jsonb;
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
+use super::skip;
 use super::spi::{Row, arg, unique_violation_as};
 use super::uuid_v7;
 use crate::domain::access::Level;
@@ -151,6 +152,11 @@ impl MetaValue {
     pub fn from_jsonb(argument: &str, value: Jsonb) -> std::result::Result<Self, Invalid> {
         let meta = Meta::from_canonical(argument, value.text())?;
         Ok(Self { meta: meta.within_bytes(argument, guc::max_content_bytes())?, datum: Some(value) })
+    }
+
+    /// Metadata that was checked as text.
+    pub fn from_meta(meta: Meta) -> Self {
+        Self { meta, datum: None }
     }
 
     /// `{}`.
@@ -391,10 +397,7 @@ fn settle_clash(
     let Some((clash, id, row)) = find_clash(session, memory)? else {
         return Ok(None);
     };
-    let taken = || match clash {
-        Clash::Slot => Error::KeyTaken(Taken::Path(memory.path(session))),
-        Clash::Id | Clash::StrayId => Error::KeyTaken(Taken::Id(memory.id.unwrap_or(id).to_string())),
-    };
+    let taken = || taken(session, memory, clash, id);
     match settle(clash, mode) {
         Settlement::Refuse => Err(taken()),
         Settlement::Skip => Ok(Some((Status::Skipped, id))),
@@ -405,6 +408,14 @@ fn settle_clash(
             Ok(Some((status, id)))
         }
     }
+}
+
+/// The refusal of a memory whose slot, or whose id, the row `id` holds (CONF-1).
+pub(super) fn taken(session: &Session, memory: &NewMemory, clash: Clash, id: Id) -> Error {
+    Error::KeyTaken(match clash {
+        Clash::Slot => Taken::Path(memory.path(session)),
+        Clash::Id | Clash::StrayId => Taken::Id(memory.id.unwrap_or(id).to_string()),
+    })
 }
 
 /// Finds and locks the row that holds the key, or the id, of a submitted memory.
@@ -540,8 +551,8 @@ pub fn update(
             session.home_label(),
         ],
     );
-    let row =
-        unique_violation_as(slot_taken, || session.db().row(&UPDATE, &args))?.ok_or_else(|| no_memory(id))?;
+    let row = unique_violation_as(|_| slot_taken(), || session.db().row(&UPDATE, &args))?
+        .ok_or_else(|| no_memory(id))?;
     record(&row, 2)
 }
 
@@ -560,7 +571,7 @@ pub fn delete(session: &Session, operation: &Operation, id: Id) -> Result<()> {
     embedding::remove_vectors(session, arg(vec![uuid(id)]))
 }
 
-/// Creates a batch: what is new in one statement, what clashes one by one (BAT).
+/// Creates a batch (BAT).
 pub fn create_many(
     session: &Session,
     operation: &Operation,
@@ -570,7 +581,28 @@ pub fn create_many(
     for memory in memories {
         session.require(Level::Write, &memory.tree)?;
     }
-    check_double_targets(session, memories)?;
+    if let Some(index) = double_target(session, memories)? {
+        return Err(Invalid::new(
+            format!("memories[{index}].id"),
+            "BAT-6",
+            format!(
+                "argument \"memories[{index}].id\" and the name of another item address one stored memory"
+            ),
+            "Submit each stored memory once: by its id or by its tree and name.",
+        )
+        .into());
+    }
+    create_checked(session, operation, memories, mode)
+}
+
+/// Creates memories whose trees the caller may write and of which no two meet: what is new in one statement, then what
+/// clashes.
+pub(super) fn create_checked(
+    session: &Session,
+    operation: &Operation,
+    memories: &[NewMemory],
+    mode: OnConflict,
+) -> Result<Vec<(Id, Status)>> {
     let ids: Vec<pgrx::Uuid> =
         memories.iter().map(|memory| memory.id.map_or_else(uuid_v7::next, uuid)).collect();
     let column =
@@ -619,6 +651,12 @@ pub fn create_many(
             memory.id,
         )
     });
+    if mode == OnConflict::Ignore && !clashing.is_empty() {
+        for (index, id) in skip::holders(session, memories, &clashing)? {
+            outcome.insert(index, (id, Status::Skipped));
+        }
+        clashing.retain(|index| !outcome.contains_key(index));
+    }
     for index in clashing {
         let settled = create_clashing(session, operation, &memories[index], mode)?;
         outcome.insert(index, settled);
@@ -644,8 +682,9 @@ fn create_clashing(
     Ok((id, status))
 }
 
-/// Two items of a batch must not meet in one stored row: an unnamed one by its id, a named one by its slot (BAT-6).
-fn check_double_targets(session: &Session, memories: &[NewMemory]) -> Result<()> {
+/// Two items of a batch must not meet in one stored row, an unnamed one by its id and a named one by its slot (BAT-6):
+/// the index of an unnamed one that does.
+pub(super) fn double_target(session: &Session, memories: &[NewMemory]) -> Result<Option<usize>> {
     let mut by_id: HashMap<[u8; 16], usize> = HashMap::new();
     let mut trees = Vec::new();
     let mut names = Vec::new();
@@ -662,22 +701,12 @@ fn check_double_targets(session: &Session, memories: &[NewMemory]) -> Result<()>
         }
     }
     if by_id.is_empty() || names.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let ids: Vec<pgrx::Uuid> = by_id.keys().map(|id| pgrx::Uuid::from_bytes(*id)).collect();
     let rows = session.db().run(&SLOT_OWNERS, &[arg(session.space()), arg(trees), arg(names), arg(ids)])?;
-    if let Some(row) = rows.into_iter().next() {
-        let id: pgrx::Uuid = row.need(1)?;
-        let index = by_id.get(id.as_bytes()).copied().unwrap_or_default();
-        return Err(Invalid::new(
-            format!("memories[{index}].id"),
-            "BAT-6",
-            format!(
-                "argument \"memories[{index}].id\" and the name of another item address one stored memory"
-            ),
-            "Submit each stored memory once: by its id or by its tree and name.",
-        )
-        .into());
+    match rows.into_iter().next() {
+        None => Ok(None),
+        Some(row) => Ok(by_id.get(row.need::<pgrx::Uuid>(1)?.as_bytes()).copied()),
     }
-    Ok(())
 }

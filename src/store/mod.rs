@@ -21,6 +21,7 @@ mod roles;
 pub mod roster;
 pub mod search;
 pub mod session;
+mod skip;
 pub mod space;
 pub mod spi;
 pub mod statistics;

@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 use pgrx::{FromDatum, IntoDatum};
 use std::cell::{Cell, RefCell};
@@ -42,8 +43,18 @@ impl Statement {
 }
 
 /// Declares a kept statement of this backend: its name, its text (literals or `include_str!`), its parameter types.
+/// With `per call` in front it is planned anew for each call (see [`Statement::planned_per_call`]).
 #[macro_export]
 macro_rules! statement {
+    ($(#[$doc:meta])* per call $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+        thread_local! {
+            $(#[$doc])*
+            static $name: $crate::store::spi::Statement = const {
+                $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
+                    .planned_per_call()
+            };
+        }
+    };
     ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
         thread_local! {
             $(#[$doc])*
@@ -356,20 +367,25 @@ fn extension_schema(name: &std::ffi::CStr) -> Result<String> {
     }
 }
 
-/// Runs `body`, turning the server's unique violation into `taken`; whatever it wrote is undone by the error.
+/// Runs `body`, turning the server's unique violation into `taken`, which is told the server's DETAIL; whatever it
+/// wrote is undone by the error.
 ///
 /// The server's own DETAIL shows the key to whoever asked. The error is always raised again, so that no half-done
 /// statement can be committed.
-pub fn unique_violation_as<T>(taken: impl Fn() -> Error, body: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn unique_violation_as<T>(taken: impl Fn(&str) -> Error, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let (taken, body) = (AssertUnwindSafe(taken), AssertUnwindSafe(body));
     PgTryBuilder::new(move || {
         // The whole wrapper is captured, not the closure inside it.
         let body = body;
         (body.0)()
     })
-    .catch_when(PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION, move |_| {
+    .catch_when(PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION, move |caught| {
         let taken = &taken;
-        Err((taken.0)())
+        let detail = match &caught {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report.detail(),
+            CaughtError::RustPanic { .. } => None,
+        };
+        Err((taken.0)(detail.unwrap_or_default()))
     })
     .execute()
 }

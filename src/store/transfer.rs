@@ -3,11 +3,17 @@
 use super::caller;
 use super::filter::Filter;
 use super::jsonb::Jsonb;
+use super::memory::{self, NewMemory, Status};
+use super::operation::Operation;
 use super::session::Session;
 use super::spi::{Db, arg};
+use crate::domain::access::Level;
+use crate::domain::conflict::OnConflict;
 use crate::domain::filter::Criteria;
+use crate::domain::id::Id;
 use crate::domain::invalid::Invalid;
 use crate::domain::limits;
+use crate::domain::transfer;
 use crate::error::{Error, Result};
 use crate::filtered;
 use pgrx::pg_sys;
@@ -24,6 +30,73 @@ filtered!(
     ],
     [UUIDOID, INT8OID, INT8OID, TEXTOID]
 );
+
+/// Creates what is new and skips what is there, a part at a time under one operation (IMP-2, IMP-12).
+///
+/// In the order of the keys from the first part to the last: two imports of the same memories, in whatever order their
+/// texts have, wait for each other instead of dying in a deadlock.
+pub fn import(
+    session: &Session,
+    operation: &Operation,
+    memories: Vec<NewMemory>,
+) -> Result<Vec<(Id, Status)>> {
+    for memory in &memories {
+        session.require(Level::Write, &memory.tree)?;
+    }
+    let mut numbered: Vec<(usize, NewMemory)> = memories.into_iter().enumerate().collect();
+    numbered.sort_by_cached_key(|(_, memory)| key(memory));
+    let (numbers, memories): (Vec<usize>, Vec<NewMemory>) = numbered.into_iter().unzip();
+    let mut outcomes: Vec<(usize, (Id, Status))> = Vec::with_capacity(memories.len());
+    for part in parts(&memories) {
+        let numbers = numbers.get(outcomes.len()..).unwrap_or_default();
+        if let Some(at) = memory::double_target(session, part)? {
+            return Err(two_ways(numbers.get(at).copied().unwrap_or_default()).into());
+        }
+        let created = memory::create_checked(session, operation, part, OnConflict::Ignore)?;
+        outcomes.extend(numbers.iter().copied().zip(created));
+    }
+    outcomes.sort_unstable_by_key(|(number, _)| *number);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// The order in which batches insert: unnamed memories after the named ones of their tree.
+fn key(memory: &NewMemory) -> (String, bool, Option<String>, Option<Id>) {
+    let name = memory.name.as_ref().map(|name| name.as_str().to_owned());
+    (memory.tree.as_dotted().to_owned(), name.is_none(), name, memory.id)
+}
+
+fn two_ways(number: usize) -> Invalid {
+    transfer::refuse(
+        number + 1,
+        Invalid::new(
+            "id",
+            "BAT-6",
+            "its id and the name of another record address one stored memory",
+            "Leave each stored memory in the text once: by its id or by its tree and name.",
+        ),
+    )
+}
+
+/// Cuts memories into parts that are small enough for one statement.
+fn parts(mut memories: &[NewMemory]) -> Vec<&[NewMemory]> {
+    let mut parts = Vec::new();
+    while !memories.is_empty() {
+        let mut bytes = 0;
+        let fitting = memories
+            .iter()
+            .take(limits::BATCH_ITEMS)
+            .take_while(|memory| {
+                let fits = bytes < PAGE_BYTES;
+                bytes += memory.content.as_str().len() as i64;
+                fits
+            })
+            .count();
+        let (part, rest) = memories.split_at(fitting);
+        parts.push(part);
+        memories = rest;
+    }
+    parts
+}
 
 /// Most rows and most bytes of content that a page holds, the last row aside.
 const PAGE_ROWS: i64 = 1000;

@@ -247,6 +247,7 @@ fn string_length(text: &str) -> usize {
 mod tests {
     use super::super::{ImportRecord, parse};
     use super::*;
+    use crate::domain::memory::Meta;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -346,17 +347,16 @@ mod tests {
         let expected = parse(&format!("[{text}]"), Some(TransferFormat::Json)).unwrap();
         let expected: Vec<ImportRecord> = expected
             .into_iter()
-            .map(|record| ImportRecord { meta: record.meta.filter(|meta| meta != "{}"), ..record })
+            .map(|record| ImportRecord { meta: record.meta.filter(|meta| *meta != Meta::empty()), ..record })
             .collect();
         for format in FORMATS {
             let exported = export(&[&text], format).unwrap();
             let mut found = parse(&exported, Some(format))
                 .map_err(|fault| TestCaseError::fail(format!("{fault}\n{exported}")))?;
             for (found, expected) in found.iter_mut().zip(&expected) {
-                let same = |a: &Option<String>, b: &Option<String>| match (a, b) {
-                    (Some(a), Some(b)) => {
-                        serde_json::from_str::<Value>(a).unwrap() == serde_json::from_str::<Value>(b).unwrap()
-                    }
+                let value = |meta: &Meta| serde_json::from_str::<Value>(meta.as_str()).unwrap();
+                let same = |a: &Option<Meta>, b: &Option<Meta>| match (a, b) {
+                    (Some(a), Some(b)) => value(a) == value(b),
                     (a, b) => a == b,
                 };
                 prop_assert!(same(&found.meta, &expected.meta), "{:?} {}", format, exported);
@@ -434,7 +434,7 @@ mod tests {
         let text = format!(r#"{{"id":"{ID}","content":"x","meta":{meta},"tree":"/"{time}}}"#);
         for format in FORMATS {
             let found = parse(&export(&[&text], format).unwrap(), Some(format)).unwrap().remove(0);
-            let blanks_gone: String = found.meta.unwrap().split_whitespace().collect();
+            let blanks_gone: String = found.meta.unwrap().as_str().split_whitespace().collect();
             assert_eq!(blanks_gone, meta);
             assert!(!found.temporal.unwrap().is_point());
         }
@@ -445,7 +445,7 @@ mod tests {
         {
             let text = format!(r#"{{"id":"{ID}","content":"x","meta":{deep},"tree":"/"}}"#);
             let found = parse(&export(&[&text], format).unwrap(), Some(format)).unwrap().remove(0);
-            assert_eq!(&found.meta.unwrap().split_whitespace().collect::<String>(), deep);
+            assert_eq!(&found.meta.unwrap().as_str().split_whitespace().collect::<String>(), deep);
         }
     }
 

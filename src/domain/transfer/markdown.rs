@@ -63,9 +63,9 @@ mod tests {
     fn front_matter_holds_the_fields_and_the_rest_is_content() {
         let record = parse("---\nname: n\ntree: share/i\ntemporal: 2025-01-01T00:00:00Z\nmeta:\n  k: 1.0\n---\n\n# Title\n\n---\ntext\n").unwrap();
         assert_eq!(record.content, "# Title\n\n---\ntext");
-        assert_eq!(record.name.unwrap(), "n");
+        assert_eq!(record.name.unwrap().as_str(), "n");
         assert_eq!(record.tree.unwrap(), "share/i");
-        assert_eq!(record.meta.unwrap(), r#"{"k":1.0}"#);
+        assert_eq!(record.meta.unwrap().as_str(), r#"{"k":1.0}"#);
         assert!(record.temporal.is_some());
     }
 
@@ -91,7 +91,7 @@ mod tests {
         {
             assert_eq!(parse(text).unwrap().content, "body", "{text:?}");
         }
-        assert_eq!(parse("---\r\nname: n\r\n---\r\nbody").unwrap().name.unwrap(), "n");
+        assert_eq!(parse("---\r\nname: n\r\n---\r\nbody").unwrap().name.unwrap().as_str(), "n");
     }
 
     #[test]

@@ -14,8 +14,13 @@ mod yaml;
 pub use export::{MarkdownFile, export, markdown_files};
 pub use record::ImportRecord;
 
+use crate::domain::batch::{Repeat, first_repeat};
+use crate::domain::id::Id;
 use crate::domain::invalid::{Invalid, excerpt};
+use crate::domain::memory::Name;
 use crate::domain::patch::{listed, nearest};
+use crate::domain::path::TreePath;
+use record::Place;
 
 /// The argument that holds the text of an import.
 const ARGUMENT: &str = "content";
@@ -84,6 +89,32 @@ fn without_mark(content: &str) -> &str {
     content.strip_prefix('\u{feff}').unwrap_or(content)
 }
 
+/// The refusal of a record, of which everything but the record's own text is known: `record` counts from 1.
+pub fn refuse(record: usize, inner: Invalid) -> Invalid {
+    Place { record, line: None }.refuse(inner)
+}
+
+/// Refuses two records with the same key (IMP-13).
+///
+/// # Errors
+/// The second of them is refused under `BAT-4` or `BAT-5`.
+pub fn check_keys<'a>(
+    records: impl Iterator<Item = (Option<Id>, &'a TreePath, Option<&'a Name>)>,
+) -> Result<(), Invalid> {
+    match first_repeat(records) {
+        None => Ok(()),
+        Some(Repeat { key, first, second }) => Err(refuse(
+            second + 1,
+            Invalid::new(
+                ARGUMENT,
+                key.rule(),
+                format!("the {} are those of record {} already", key.words(), first + 1),
+                "Leave each memory in the text once.",
+            ),
+        )),
+    }
+}
+
 /// The refusal of a text that holds no record at all.
 fn nothing(what: &str) -> Invalid {
     Invalid::new(
@@ -98,6 +129,18 @@ fn nothing(what: &str) -> Invalid {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_key_twice_names_both_records() {
+        let (tree, name) = (TreePath::root(), Name::parse("name", "n").unwrap());
+        let records = [(None, &tree, None), (None, &tree, Some(&name)), (None, &tree, Some(&name))];
+        let refusal = check_keys(records.into_iter()).unwrap_err();
+        assert_eq!((refusal.rule, refusal.argument.as_str()), ("BAT-5", "content"));
+        assert_eq!(
+            refusal.message,
+            "argument \"content\", record 3: the tree and name are those of record 2 already"
+        );
+    }
 
     #[test]
     fn three_words_are_formats() {

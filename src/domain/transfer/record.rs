@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 pub struct ImportRecord {
     /// The content: not empty, without U+0000.
     pub content: String,
-    /// The id in its canonical spelling.
-    pub id: Option<String>,
-    /// A valid name.
-    pub name: Option<String>,
-    /// The text of a JSON object, every number as it was written; keys may repeat, the last one counts (META-3).
-    pub meta: Option<String>,
+    /// The id.
+    pub id: Option<Id>,
+    /// The name.
+    pub name: Option<Name>,
+    /// The metadata, every number as it was written; keys may repeat, the last one counts (META-3).
+    pub meta: Option<Meta>,
     /// The tree as it was written, not empty; without one the record goes to `share` (IMP-6).
     pub tree: Option<String>,
     /// The time.
@@ -119,15 +119,11 @@ impl Fields<'_> {
         }
         check_no_nul("content", &content)?;
         let id = match self.id {
-            Some(raw) => Some(Id::parse("id", &text("id", raw)?)?.to_string()),
+            Some(raw) => Some(Id::parse("id", &text("id", raw)?)?),
             None => None,
         };
         let name = match self.name {
-            Some(raw) if raw.get() != "null" => {
-                let name = text("name", raw)?;
-                Name::parse("name", &name)?;
-                Some(name)
-            }
+            Some(raw) if raw.get() != "null" => Some(Name::parse("name", &text("name", raw)?)?),
             _ => None,
         };
         let tree = self.tree.map(|raw| text("tree", raw)).transpose()?;
@@ -148,7 +144,7 @@ impl Fields<'_> {
         let meta = match self.meta {
             Some(raw) => {
                 check_escapes("meta", raw.get())?;
-                Some(Meta::from_canonical("meta", raw.get().to_owned())?.into_string())
+                Some(Meta::from_canonical("meta", raw.get().to_owned())?)
             }
             None => None,
         };
@@ -223,9 +219,9 @@ mod tests {
             "meta":{"n":1.0,"big":123456789012345678901234567890.10},"tree":"~/x","temporal":"2025-01-01T00:00:00Z","x":[{}]}"#;
         let record = record(json).unwrap();
         assert_eq!(record.content, "a\nb");
-        assert_eq!(record.id.unwrap(), "0190a1b2-0000-7000-8000-000000000051");
-        assert_eq!(record.name.unwrap(), "n.md");
-        assert_eq!(record.meta.unwrap(), r#"{"n":1.0,"big":123456789012345678901234567890.10}"#);
+        assert_eq!(record.id.unwrap().to_string(), "0190a1b2-0000-7000-8000-000000000051");
+        assert_eq!(record.name.unwrap().as_str(), "n.md");
+        assert_eq!(record.meta.unwrap().as_str(), r#"{"n":1.0,"big":123456789012345678901234567890.10}"#);
         assert_eq!(record.tree.unwrap(), "~/x");
         assert!(record.temporal.unwrap().is_point());
     }

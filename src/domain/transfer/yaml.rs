@@ -384,7 +384,7 @@ mod tests {
 
     fn meta(yaml: &str) -> Result<String, Invalid> {
         let text = format!("content: x\nmeta:\n  k: {yaml}\n");
-        let meta = parse(&text)?.remove(0).meta.unwrap();
+        let meta = parse(&text)?.remove(0).meta.unwrap().into_string();
         Ok(meta.strip_prefix("{\"k\":").unwrap().strip_suffix('}').unwrap().to_owned())
     }
 
@@ -445,7 +445,10 @@ mod tests {
         assert_eq!(refusal("content: 7").rule, "IMP-7");
         assert_eq!(parse("content: no").unwrap()[0].content, "no");
         assert_eq!(refusal("content: x\nname: 7").rule, "IMP-7");
-        assert_eq!(parse("content: x\nname: 2025-01-01").unwrap()[0].name.as_deref(), Some("2025-01-01"));
+        assert_eq!(
+            parse("content: x\nname: 2025-01-01").unwrap()[0].name.as_ref().unwrap().as_str(),
+            "2025-01-01"
+        );
         assert_eq!(refusal("content: x\nmeta:\n").rule, "META-1");
     }
 

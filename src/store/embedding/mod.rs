@@ -3,7 +3,7 @@
 pub mod queue;
 mod vectors;
 
-pub use vectors::{remove_space_vectors, remove_vectors, set_vector};
+pub use vectors::{copy_vectors, remove_space_vectors, remove_vectors, set_vector};
 
 use super::caller::Caller;
 use super::jsonb::Jsonb;

@@ -24,6 +24,15 @@ table_statement!(
       values ($1, $2, $3, $4, $5::{vector}.halfvec)"],
     [TEXTOID, UUIDOID, INT2OID, INT8OID, FLOAT4ARRAYOID]
 );
+table_statement!(
+    /// Vectors of given content ($2 memories, $4 content versions), for copies of it ($3), which are at version 1.
+    COPY,
+    ["insert into {table} (space, memory_id, window_no, content_version, vector)
+      select $1, c.copy, v.window_no, 1, v.vector
+      from unnest($2::uuid[], $3::uuid[], $4::bigint[]) as c (memory, copy, version)
+      join {table} as v on v.space = $1 and v.memory_id = c.memory and v.content_version = c.version"],
+    [TEXTOID, UUIDARRAYOID, UUIDARRAYOID, INT8ARRAYOID]
+);
 statement!(
     /// Nothing comes back when vectors of later content are stored already.
     NOTE,
@@ -92,6 +101,17 @@ pub fn remove_vectors(session: &Session, memories: Option<Datum>) -> Result<()> 
     for row in session.db().run(&TABLES, &[])? {
         let table = Table::registered(row.need(1)?);
         session.db().run_on(&REMOVE, &table, &[arg(session.space()), memories])?;
+    }
+    Ok(())
+}
+
+/// Gives copies the vectors of what they were copied from: arrays of memories, of their copies, and of the content
+/// versions that were copied.
+pub fn copy_vectors(session: &Session, copies: [Option<Datum>; 3]) -> Result<()> {
+    let [memories, new, versions] = copies;
+    for row in session.db().run(&TABLES, &[])? {
+        let table = Table::registered(row.need(1)?);
+        session.db().run_on(&COPY, &table, &[arg(session.space()), memories, new, versions])?;
     }
     Ok(())
 }
