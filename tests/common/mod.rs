@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 pub mod matcher;
+pub mod mcp;
+pub mod schema;
 pub mod steps;
 
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};

@@ -1,0 +1,155 @@
+//! The command line and the environment.
+
+use lexopt::prelude::*;
+use std::time::Duration;
+use tokio_postgres::Config;
+
+/// The environment variable that holds the URL when the command line does not.
+const URL_VARIABLE: &str = "MEMORY_ENGINE_URL";
+
+const HELP: &str = "\
+memory-engine-mcp: serves the tools of memory_engine to MCP clients, on standard input and output.
+
+    memory-engine-mcp [--url URL] [--space SPACE] [--toolset memory|capsule|all]
+
+    --url URL           the database, postgres://role:password@host/database; better given in the variable
+                        MEMORY_ENGINE_URL, for a command line can be read by others
+    --space SPACE       locks the server to one space: its tools have no argument \"space\"
+    --toolset TOOLSET   the tools to offer: memory, capsule or all (all unless said)
+    --connections N     the most connections to the database (8 unless said)
+    --timeout SECONDS   the longest a call may take (60 unless said)
+    --help, --version";
+
+/// What to do.
+pub enum Start {
+    /// Serve.
+    Serve(Box<Options>),
+    /// Print this and leave.
+    Say(String),
+}
+
+/// How to serve.
+pub struct Options {
+    /// The database.
+    pub config: Config,
+    /// The one space, in locked mode.
+    pub space: Option<String>,
+    /// Which tools, in the words of `me.mcp_tools`.
+    pub toolset: Option<String>,
+    /// The most connections.
+    pub connections: usize,
+    /// The longest a call may take.
+    pub timeout: Duration,
+}
+
+impl Options {
+    /// Reads the command line of this process.
+    pub fn from_command_line() -> Result<Start, String> {
+        Self::parse(lexopt::Parser::from_env(), std::env::var(URL_VARIABLE).ok())
+    }
+
+    fn parse(mut parser: lexopt::Parser, environment_url: Option<String>) -> Result<Start, String> {
+        let (mut url, mut space, mut toolset) = (environment_url, None, None);
+        let (mut connections, mut timeout) = (8, 60);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Long("url") => url = Some(text(&mut parser)?),
+                Long("space") => space = Some(text(&mut parser)?),
+                Long("toolset") => toolset = Some(text(&mut parser)?),
+                Long("connections") => connections = number(&mut parser, "--connections")?,
+                Long("timeout") => timeout = number(&mut parser, "--timeout")?,
+                Long("help") | Short('h') => return Ok(Start::Say(HELP.to_owned())),
+                Long("version") | Short('V') => {
+                    return Ok(Start::Say(format!("memory-engine-mcp {}", env!("CARGO_PKG_VERSION"))));
+                }
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        let url = url.ok_or_else(|| format!("no database: give --url or the variable {URL_VARIABLE}"))?;
+        if space.as_deref() == Some("") {
+            return Err("--space is empty".to_owned());
+        }
+        Ok(Start::Serve(Box::new(Self {
+            config: config(&url)?,
+            space,
+            toolset,
+            connections: usize::try_from(connections).map_err(|_| "--connections is too large")?,
+            timeout: Duration::from_secs(timeout),
+        })))
+    }
+}
+
+fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
+    parser.value().and_then(|value| value.string()).map_err(|error| error.to_string())
+}
+
+fn number(parser: &mut lexopt::Parser, name: &str) -> Result<u64, String> {
+    let value = text(parser)?;
+    match value.parse() {
+        Ok(number @ 1..=86_400) => Ok(number),
+        _ => Err(format!("{name} is no number from 1 to 86400: {value:?}")),
+    }
+}
+
+/// Reads the URL. What is wrong with it is said without repeating it: it may hold a password.
+fn config(url: &str) -> Result<Config, String> {
+    let mut config: Config = url.parse().map_err(|_| {
+        "the database's URL cannot be read: expected postgres://role:password@host:port/database".to_owned()
+    })?;
+    if config.get_application_name().is_none() {
+        config.application_name("memory-engine-mcp");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(10));
+    }
+    // A server that vanished without a word is noticed in seconds instead of a quarter of an hour.
+    config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str], url: Option<&str>) -> Result<Options, String> {
+        match Options::parse(lexopt::Parser::from_args(words), url.map(str::to_owned))? {
+            Start::Serve(options) => Ok(*options),
+            Start::Say(text) => Err(text),
+        }
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_environment() {
+        let options = parse(&["--url", "postgres://h/one"], Some("postgres://h/two")).unwrap();
+        assert_eq!(options.config.get_dbname(), Some("one"));
+        assert_eq!(parse(&[], Some("postgres://h/two")).unwrap().config.get_dbname(), Some("two"));
+        assert!(parse(&[], None).err().unwrap().contains(URL_VARIABLE));
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_read_is_not_repeated() {
+        let fault = parse(&["--url", "postgres://agent:hunter2@host:port/x"], None).err().unwrap();
+        assert!(!fault.contains("hunter2"), "{fault}");
+    }
+
+    #[test]
+    fn a_connection_says_whose_it_is() {
+        let url = Some("postgres://h/x");
+        assert_eq!(parse(&[], url).unwrap().config.get_application_name(), Some("memory-engine-mcp"));
+        let named = parse(&[], Some("postgres://h/x?application_name=notes")).unwrap();
+        assert_eq!(named.config.get_application_name(), Some("notes"));
+    }
+
+    #[test]
+    fn odd_values_are_refused_by_name() {
+        let url = Some("postgres://h/x");
+        for (words, name) in [
+            (["--connections", "0"], "--connections"),
+            (["--timeout", "soon"], "--timeout"),
+            (["--space", ""], "--space"),
+            (["--spaces", "x"], "--spaces"),
+        ] {
+            assert!(parse(&words, url).err().unwrap().contains(name), "{name}");
+        }
+    }
+}
