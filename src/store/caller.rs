@@ -71,13 +71,15 @@ statement!(
     /// The caller and all it may do in the space, in one look.
     STANDING,
     [include_str!("standing.sql")],
-    [TEXTOID, TEXTOID, OIDOID, UUIDOID, OIDARRAYOID, TEXTARRAYOID]
+    [TEXTOID, TEXTOID, OIDOID, UUIDOID, OIDARRAYOID, TEXTARRAYOID],
+    planned_once
 );
 statement!(
     /// The same for a superuser, who may do everything.
     WHO,
     [include_str!("who.sql")],
-    [TEXTOID, TEXTOID, OIDOID]
+    [TEXTOID, TEXTOID, OIDOID],
+    planned_once
 );
 statement!(
     /// An application user, and the roles that are its groups.

@@ -31,6 +31,11 @@ impl Statement {
         Self { options: pg_sys::CURSOR_OPT_CUSTOM_PLAN | pg_sys::CURSOR_OPT_PARALLEL_OK, ..self }
     }
 
+    /// The same statement, planned once for all parameters: where planning would cost more than running it.
+    pub const fn planned_once(self) -> Self {
+        Self { options: pg_sys::CURSOR_OPT_GENERIC_PLAN, ..self }
+    }
+
     fn plan(&self) -> Result<pg_sys::SPIPlanPtr> {
         let kept = self.plan.get();
         if !kept.is_null() {
@@ -60,6 +65,15 @@ macro_rules! statement {
             $(#[$doc])*
             static $name: $crate::store::spi::Statement = const {
                 $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
+            };
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?], planned_once) => {
+        thread_local! {
+            $(#[$doc])*
+            static $name: $crate::store::spi::Statement = const {
+                $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
+                    .planned_once()
             };
         }
     };

@@ -6,12 +6,15 @@ with self as materialized (
   select p.id, p.kind, p.name from me.principal as p where p.cluster = $2 and p.role_oid = $3
   union all
   select p.id, p.kind, p.name from me.principal as p where p.id = $4
+  limit 1
 ), mine as materialized (
-  select s.id from self as s
-  union all
-  select p.id from me.principal as p where p.cluster = $2 and p.role_oid = any ($5)
-  union all
-  select p.id from me.principal as p where p.name = any ($6) and p.role_oid is not null and p.cluster <> $2
+  select array(
+    select s.id from self as s
+    union all
+    select p.id from me.principal as p where p.cluster = $2 and p.role_oid = any ($5)
+    union all
+    select p.id from me.principal as p where p.name = any ($6) and p.role_oid is not null and p.cluster <> $2
+  ) as ids
 )
 select
   space.id,
@@ -19,12 +22,12 @@ select
   self.id,
   self.kind,
   self.name,
-  array(select m.id from mine as m),
+  mine.ids,
   roster.admitted,
   roster.admin,
   held.trees,
   held.levels
-from (values (true)) as one (row)
+from mine
 left join me.space as space on space.slug = $1
 left join self on true
 left join lateral (
@@ -32,14 +35,12 @@ left join lateral (
     count(*) > 0 as admitted,
     coalesce(bool_or(s.admin and (s.principal_id = self.id or self.kind is distinct from 'service')), false) as admin
   from me.space_member as s
-  join mine on mine.id = s.principal_id
-  where s.space = $1
+  where s.space = $1 and s.principal_id = any (mine.ids)
 ) as roster on true
 left join lateral (
   select
-    coalesce(array_agg(g.tree::text order by g.tree, g.level desc), '{}') as trees,
-    coalesce(array_agg(g.level order by g.tree, g.level desc), '{}') as levels
+    coalesce(array_agg(g.tree::text), '{}') as trees,
+    coalesce(array_agg(g.level), '{}') as levels
   from me.tree_grant as g
-  join mine on mine.id = g.principal_id
-  where g.space = $1
+  where g.space = $1 and g.principal_id = any (mine.ids)
 ) as held on true
