@@ -46,6 +46,11 @@ grant execute on function
   me._tree_display
 to public;
 
+-- A function without arguments is declared strict, which says nothing of it; none of ours is.
+alter function me.embedding_model_list() called on null input;
+alter function me.readable_trees() called on null input;
+alter function me.space_list() called on null input;
+
 -- What each function is for. Arguments and results are in docs/reference.md.
 comment on function me.embedding_claim is 'Hands out entries of the queue to a worker outside the server: batch_size (10) for lock_seconds (300), at most max_attempts (3) times each.';
 comment on function me.embedding_complete is 'Stores the vectors of a claimed entry, one for each window, if the memory still has that content: outcome completed or cancelled.';
