@@ -46,6 +46,14 @@ statement!(
     [UUIDOID, TEXTOID]
 );
 
+statement!(
+    /// Takes away what joining gave a user that turns out to be a group: its home.
+    DISOWN,
+    ["delete from me.tree_grant as g
+      where g.principal_id = $1 and g.tree operator({ltree}.=) $2::{ltree}.ltree returning g.space"],
+    [UUIDOID, TEXTOID]
+);
+
 /// A principal somebody named.
 #[derive(Debug, Clone)]
 pub struct Named {
@@ -196,8 +204,19 @@ pub fn known_group(
     if named.kind != Kind::User || roles::can_login(role) {
         return Ok(named);
     }
-    caller.db().run(&SET_KIND, &[arg(named.id), arg(Kind::Group.word())])?;
-    Ok(Named { kind: Kind::Group, ..named })
+    set_kind(caller, named, Kind::Group)
+}
+
+fn set_kind(caller: &Caller, named: Named, kind: Kind) -> Result<Named> {
+    caller.db().run(&SET_KIND, &[arg(named.id), arg(kind.word())])?;
+    if let Some(home) = named.home().filter(|_| kind != Kind::User) {
+        let (home, events) = (home.tree(), AccessEvents::new());
+        for row in caller.db().run(&DISOWN, &[arg(named.id), arg(home.as_dotted())])? {
+            let details = json!({ "tree": home.as_dotted() });
+            events.record(caller, &row.need::<String>(1)?, "revoke", named.subject(), &details)?;
+        }
+    }
+    Ok(Named { kind, ..named })
 }
 
 /// The principal of a name, for a roster entry of this kind: an application user comes into being by it.
@@ -213,8 +232,7 @@ pub fn enrolled(caller: &Caller, argument: &str, name: &PrincipalName, kind: Opt
                 )
                 .into());
             }
-            caller.db().run(&SET_KIND, &[arg(named.id), arg(kind.word())])?;
-            Ok(Named { kind, ..named })
+            set_kind(caller, named, kind)
         }
         (Found::Registered(named), _) => Ok(named),
         (Found::Role(role, seems), kind) => {
