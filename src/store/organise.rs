@@ -3,6 +3,7 @@
 use super::embedding;
 use super::filter::Filter;
 use super::operation::Operation;
+use super::owner;
 use super::session::{Session, stored_tree};
 use super::spi::{Row, Rows, arg, unique_violation_as};
 use crate::domain::access::Level;
@@ -42,7 +43,7 @@ filtered!(
            max(pg_catalog.length(l.tree::text)), max({ltree}.nlevel(l.tree))
          from (select m.id, m.name, m.tree from me.memory as m where ",
         include_str!("filter.sql"),
-        " order by m.tree, m.name, m.id for update) as l"
+        " order by m.tree::text collate \"C\", m.name, m.id for update) as l"
     ],
     []
 );
@@ -278,6 +279,7 @@ pub fn move_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
     if ends.overlap() {
         session.db().run(&UNNAME, &[arg(session.space()), ids])?;
     }
+    owner::use_row_order();
     // Another session may take a slot after the look above.
     unique_violation_as(
         |detail| ends.taken(session, detail),
@@ -330,18 +332,19 @@ pub fn delete_orphans(
         return Ok(Vec::new());
     };
     let (trees, names): (Vec<String>, Vec<String>) = (row.need(2)?, row.need(3)?);
-    let paths = trees
+    let mut paths = trees
         .iter()
         .zip(&names)
         .map(|(tree, name)| {
             let name = Name::parse("name", name)
                 .map_err(|invalid| Error::Internal(format!("stored name: {invalid}")))?;
-            Ok(MemoryPath::new(stored_tree(tree)?, name).display(session.home()))
+            Ok(MemoryPath::new(stored_tree(tree)?, name))
         })
-        .collect::<Result<_>>()?;
+        .collect::<Result<Vec<_>>>()?;
+    paths.sort_unstable();
     if !dry_run {
         session.db().run(&DELETE, &operation.args(session, [Some(ids)]))?;
         embedding::remove_vectors(session, Some(ids))?;
     }
-    Ok(paths)
+    Ok(paths.iter().map(|path| path.display(session.home())).collect())
 }

@@ -6,7 +6,7 @@ with source as materialized (
   where m.space = $1
     and ($8 is null or m.tree operator({ltree}.>=) $8::{ltree}.ltree)
     and ($9 is null or m.tree operator({ltree}.<) $9::{ltree}.ltree)
-  order by m.tree, m.name, m.id
+  order by m.tree::text collate "C", m.name, m.id
 ), inserted as (
   insert into me.memory (
     space, id, tree, name, content, meta, temporal, version, content_version, version_hash, created_at, created_by)

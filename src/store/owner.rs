@@ -67,6 +67,13 @@ pub fn use_utc() {
     set_until_dropped(c"TimeZone", c"UTC");
 }
 
+/// Makes the planner join row by row, in the order of the outer side, until the guard is dropped: rows are then written,
+/// and keys waited for, in that order.
+pub fn use_row_order() {
+    set_until_dropped(c"enable_hashjoin", c"off");
+    set_until_dropped(c"enable_mergejoin", c"off");
+}
+
 fn set_until_dropped(setting: &std::ffi::CStr, value: &std::ffi::CStr) {
     // SAFETY: called inside the GUC nest level that `enter` opened; the arguments are the ones the server itself uses
     // to restrict the search path.

@@ -1,9 +1,8 @@
 //! What a batch that ignores clashes does with its clashing items: finds their holders, all in one statement.
 
 use super::memory::{NewMemory, taken};
-use super::session::{Session, stored_tree};
+use super::session::Session;
 use super::spi::arg;
-use crate::domain::access::Level;
 use crate::domain::conflict::{Clash, OnConflict, Settlement, settle};
 use crate::domain::id::Id;
 use crate::error::{Error, Result};
@@ -33,16 +32,14 @@ pub fn holders(session: &Session, memories: &[NewMemory], items: &[usize]) -> Re
             let id: pgrx::Uuid = row.need(2)?;
             let id = Id::from_bytes("id", *id.as_bytes())
                 .map_err(|invalid| Error::Internal(format!("stored id: {invalid}")))?;
-            let clash = match (row.need::<bool>(4)?, memory.name.is_some()) {
+            let clash = match (row.need::<bool>(3)?, memory.name.is_some()) {
                 (true, _) => Clash::Slot,
                 (false, true) => Clash::StrayId,
                 (false, false) => Clash::Id,
             };
-            let readable = session.rights().allow(Level::Read, &stored_tree(&row.need::<String>(3)?)?);
             match settle(clash, OnConflict::Ignore) {
-                Settlement::Skip if readable => Ok((*item, id)),
-                // As a single create: the record of a row the caller may not read cannot be the answer (CRE-6).
-                _ => Err(taken(session, memory, clash, id)),
+                Settlement::Skip => Ok((*item, id)),
+                Settlement::Refuse | Settlement::Replace => Err(taken(session, memory, clash, id)),
             }
         })
         .collect()
