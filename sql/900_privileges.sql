@@ -10,6 +10,25 @@ grant execute on function
   me.access_grant,
   me.access_list,
   me.access_revoke,
+  me.capsule_alias,
+  me.capsule_bootstrap,
+  me.capsule_classify,
+  me.capsule_consolidate,
+  me.capsule_digest,
+  me.capsule_extract,
+  me.capsule_forget,
+  me.capsule_get,
+  me.capsule_ingest,
+  me.capsule_list,
+  me.capsule_outcome,
+  me.capsule_pin,
+  me.capsule_preference,
+  me.capsule_relate,
+  me.capsule_retrieve,
+  me.capsule_session_finish,
+  me.capsule_session_start,
+  me.capsule_vector,
+  me.capsule_verify,
   me.format,
   me.mcp_call,
   me.mcp_tools,
@@ -67,6 +86,25 @@ comment on function me.embedding_status is 'How the queue of a space stands: pen
 comment on function me.access_grant is 'Sets what a principal may do at a tree and below: read, write or owner. For admins of the space, and owners of the tree.';
 comment on function me.access_list is 'The grants at or below a tree, of everybody or of one principal.';
 comment on function me.access_revoke is 'Removes the grant of a principal at exactly this tree.';
+comment on function me.capsule_alias is 'Teaches another word for a term, or lists what was taught.';
+comment on function me.capsule_bootstrap is 'What to know before beginning: constraints, the next action, decisions and traps, within a budget.';
+comment on function me.capsule_classify is 'Derives the label of a text, and labels a capsule with it.';
+comment on function me.capsule_consolidate is 'What could be tidied up; with apply_tiers the moves between tiers are made.';
+comment on function me.capsule_digest is 'The space at a glance: counts, newest, readiness, tiers, the state of the journal.';
+comment on function me.capsule_extract is 'Candidates for capsules in a text, each with its cue.';
+comment on function me.capsule_forget is 'Destroys the content of a capsule for good and leaves a tombstone (mode purged or redacted).';
+comment on function me.capsule_get is 'A capsule with all that is known of it, or its tombstone.';
+comment on function me.capsule_ingest is 'Captures knowledge with its origin: one item, or a batch in items.';
+comment on function me.capsule_list is 'The capsules that are not forgotten, a line each, in the order of capture.';
+comment on function me.capsule_outcome is 'Reports what came of something, or lists the reports.';
+comment on function me.capsule_pin is 'Pins or unpins a capsule: a pinned one does not decay.';
+comment on function me.capsule_preference is 'Notes which of two capsules was preferred, or lists the notes.';
+comment on function me.capsule_relate is 'Records an edge between capsules.';
+comment on function me.capsule_retrieve is 'Recall: grounded, missing_evidence or abstain, with the reasons of what was left out.';
+comment on function me.capsule_session_finish is 'Closes a session; a handoff is captured first.';
+comment on function me.capsule_session_start is 'Opens a session that captures can be linked to.';
+comment on function me.capsule_vector is 'Stores a vector of the caller''s own for a capsule, or lists which have one.';
+comment on function me.capsule_verify is 'Recomputes the capsule journal of the space and names the first row that is not what was written.';
 comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
 comment on function me.gateway_add is 'Lets a role act for application users by setting me.principal. Superusers only.';
 comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';
@@ -107,6 +145,7 @@ comment on function me.space_rename is 'Gives a space another display name.';
 comment on function me._access_event_digest is 'Internal: the digest of an event about access.';
 comment on function me._bm25_add is 'Internal: takes a row into a full text search.';
 comment on function me._bm25_finish is 'Internal: scores what a full text search has gathered.';
+comment on function me._capsule_stamp is 'Internal: an instant as capsule answers show it.';
 comment on function me._event_digest is 'Internal: the digest of an event.';
 comment on function me._has_embedding is 'Internal: whether the model in use has vectors of this content.';
 comment on function me._fulltext_configuration is 'Internal: what identifies a text search configuration with its fields.';

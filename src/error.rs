@@ -1,5 +1,6 @@
 //! The one error of the extension, and the one table that gives each kind its SQLSTATE, DETAIL and HINT (design §3).
 
+use crate::domain::capsule::fault::Fault;
 use crate::domain::invalid::Invalid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -29,6 +30,10 @@ pub enum Error {
     },
     /// Readable but not writable there, not a member, or the space is locked.
     Forbidden(Forbidden),
+    /// A capsule call was refused (spec/capsules, CAP-ENV-3).
+    Capsule(Fault),
+    /// A function for plain memories was used where capsules stand (design §7).
+    FrozenCapsule,
     /// The space would be left without an admin (PRIN-7).
     LastAdmin {
         /// The space's slug.
@@ -93,6 +98,15 @@ pub enum Forbidden {
     },
 }
 
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Broken(reason) => Self::Internal(reason),
+            fault => Self::Capsule(fault),
+        }
+    }
+}
+
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Self::Invalid(Box::new(invalid))
@@ -106,8 +120,11 @@ impl Error {
     /// The code callers branch on (ERR-1, ERR-3).
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Invalid(_) => "VALIDATION",
-            Self::NotFound { .. } => "NOT_FOUND",
+            Self::Invalid(_)
+            | Self::FrozenCapsule
+            | Self::Capsule(Fault::Shape { .. } | Fault::Value { .. }) => "VALIDATION",
+            Self::NotFound { .. } | Self::Capsule(Fault::Missing { .. }) => "NOT_FOUND",
+            Self::Capsule(Fault::Broken(_)) => "INTERNAL",
             Self::KeyTaken(_) | Self::Stale { .. } => "CONFLICT",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::LastAdmin { .. } => "LAST_ADMIN",
@@ -119,8 +136,15 @@ impl Error {
 
     fn sqlstate(&self) -> PgSqlErrorCode {
         match self {
-            Self::Invalid(_) => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            Self::NotFound { .. } => PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
+            Self::Invalid(_)
+            | Self::FrozenCapsule
+            | Self::Capsule(Fault::Shape { .. } | Fault::Value { .. }) => {
+                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE
+            }
+            Self::NotFound { .. } | Self::Capsule(Fault::Missing { .. }) => {
+                PgSqlErrorCode::ERRCODE_NO_DATA_FOUND
+            }
+            Self::Capsule(Fault::Broken(_)) => PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
             Self::KeyTaken(_) => PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
             Self::Stale { .. } | Self::LastAdmin { .. } | Self::EmbeddingNotConfigured => {
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
@@ -134,6 +158,11 @@ impl Error {
     fn hint(&self) -> String {
         match self {
             Self::Invalid(invalid) => invalid.hint.clone(),
+            Self::FrozenCapsule => {
+                "Capture with me.capsule_ingest(), replace with its argument supersedes, destroy with me.capsule_forget()."
+                    .into()
+            }
+            Self::Capsule(fault) => capsule_hint(fault).into(),
             Self::NotFound { what: "memory", .. } => {
                 "Check the id or path; a deleted memory is found through me.memory_history().".into()
             }
@@ -193,6 +222,24 @@ impl Error {
             Self::NotFound { what, .. } => {
                 put("what", (*what).into());
             }
+            Self::FrozenCapsule => {
+                put("argument", "tree".into());
+                put("rule", "CAP-MODEL-1".into());
+            }
+            Self::Capsule(Fault::Shape { argument, rule, .. }) => {
+                put("argument", argument.clone().into());
+                put("rule", (*rule).into());
+                put("channel", "tool".into());
+            }
+            Self::Capsule(Fault::Value { argument, .. }) => {
+                put("argument", (*argument).into());
+                put("rpc", (-32602).into());
+            }
+            Self::Capsule(Fault::Missing { kind, id }) => {
+                put("kind", (*kind).into());
+                put("id", id.clone().into());
+                put("rpc", (-32002).into());
+            }
             Self::KeyTaken(Taken::Id(id)) => {
                 put("reason", "id".into());
                 put("id", id.clone().into());
@@ -229,7 +276,10 @@ impl Error {
             Self::Forbidden(Forbidden::Only { action, .. }) => {
                 put("action", (*action).into());
             }
-            Self::EmbeddingNotConfigured | Self::EmbeddingFailed { .. } | Self::Internal(_) => {}
+            Self::EmbeddingNotConfigured
+            | Self::EmbeddingFailed { .. }
+            | Self::Capsule(Fault::Broken(_))
+            | Self::Internal(_) => {}
         }
         let code = format!("{{\"code\":\"{}\"", self.code());
         match fields.is_empty() {
@@ -239,10 +289,32 @@ impl Error {
     }
 }
 
+fn capsule_hint(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Shape { .. } => {
+            "Send each argument under its name and with its type; me.mcp_tools('capsule') lists them."
+        }
+        Fault::Value { .. } => "Change the value and call again; nothing was written.",
+        Fault::Missing { kind: "tombstoned_capsule", .. } => {
+            "It was forgotten before; what is left of it stays."
+        }
+        Fault::Missing { kind: "finished_session", .. } => {
+            "Start another session with me.capsule_session_start()."
+        }
+        Fault::Missing { kind: "unknown_session", .. } => "me.capsule_digest() names the open sessions.",
+        Fault::Missing { .. } => "Check the id; me.capsule_list() names the capsules you may read.",
+        Fault::Broken(_) => "Please report this.",
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(invalid) => write!(f, "{invalid}"),
+            Self::Capsule(fault) => write!(f, "{fault}"),
+            Self::FrozenCapsule => {
+                write!(f, "what stands below /capsules is a capsule: it is frozen at birth")
+            }
             Self::NotFound { what, key } => write!(f, "{what} {key} not found"),
             Self::KeyTaken(Taken::Id(id)) => write!(f, "a memory with id {id} exists already"),
             Self::KeyTaken(Taken::Path(path)) => write!(f, "a memory at {path} exists already"),

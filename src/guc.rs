@@ -8,6 +8,10 @@ use std::ffi::{CStr, CString};
 static SPACE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static SPACE_LOCKED: GucSetting<bool> = GucSetting::<bool>::new(false);
 static PRINCIPAL: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static PROJECT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static CAPSULE_KEY_FILE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static CAPSULE_FILE_ROOT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static MAX_CONTENT_BYTES: GucSetting<i32> = GucSetting::<i32>::new(limits::CONTENT_BYTES_DEFAULT as i32);
 
 /// The space a call works in when its argument names none (design §4): `me.space`, else `default`.
@@ -56,6 +60,26 @@ pub fn max_content_bytes() -> usize {
     usize::try_from(MAX_CONTENT_BYTES.get()).unwrap_or(limits::CONTENT_BYTES_DEFAULT)
 }
 
+/// The name a client gives itself (`me.actor`): recorded in the capsule journal, never trusted.
+pub fn actor() -> Option<String> {
+    non_empty(&ACTOR)
+}
+
+/// The project of a capsule that names none (`me.project`), else `default`.
+pub fn project() -> String {
+    non_empty(&PROJECT).unwrap_or_else(|| "default".to_owned())
+}
+
+/// The file that holds the key of capsule fingerprints (`me.capsule_key_file`).
+pub fn capsule_key_file() -> Option<String> {
+    non_empty(&CAPSULE_KEY_FILE)
+}
+
+/// The folder that anchors and imports are looked up in (`me.capsule_file_root`); without it no file is read.
+pub fn capsule_file_root() -> Option<String> {
+    non_empty(&CAPSULE_FILE_ROOT)
+}
+
 fn non_empty(setting: &GucSetting<Option<CString>>) -> Option<String> {
     let text = setting.get()?.to_string_lossy().into_owned();
     (!text.is_empty()).then_some(text)
@@ -86,6 +110,38 @@ pub fn register() {
         &PRINCIPAL,
         GucContext::Userset,
         GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"me.actor",
+        c"The name a client gives itself in the capsule journal.",
+        c"Empty means the name of the principal. It decides nothing.",
+        &ACTOR,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"me.project",
+        c"The project of a capsule that names none.",
+        c"Empty means the project \"default\".",
+        &PROJECT,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"me.capsule_key_file",
+        c"The file that holds the key of the fingerprints of forgotten capsules.",
+        c"Empty means a random key for each space, made at its first forgetting.",
+        &CAPSULE_KEY_FILE,
+        GucContext::Suset,
+        GucFlags::SUPERUSER_ONLY | GucFlags::NO_SHOW_ALL,
+    );
+    GucRegistry::define_string_guc(
+        c"me.capsule_file_root",
+        c"The folder on the server that capsule anchors and imports are looked up in.",
+        c"Empty means that the server reads no file.",
+        &CAPSULE_FILE_ROOT,
+        GucContext::Suset,
+        GucFlags::SUPERUSER_ONLY | GucFlags::NO_SHOW_ALL,
     );
     GucRegistry::define_int_guc(
         c"me.max_content_bytes",

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::filters::Filters;
 use super::tools::Catalogue;
-use super::{access, given, memory, organise, required, result, search, space, transfer};
+use super::{access, capsule, given, memory, organise, required, result, search, space, transfer};
 use crate::domain::format::Format;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::error::{Error, Result};
@@ -40,6 +40,9 @@ fn mcp_call(name: default!(Option<&str>, "NULL"), arguments: default!(Option<Jso
     let tool = catalogue.find(name)?;
     let text = given(arguments).map_or_else(|| "{}".to_owned(), Jsonb::text);
     check_size(&text)?;
+    if tool.toolset == "capsule" {
+        return capsule::mcp::call(&tool.name, &text);
+    }
     let names = tool.argument_names(guc::space_locked());
     let args = Arguments::parse("", &text, &names)?;
     dispatch(&tool.name, &args)

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod arguments;
 pub mod batch;
+pub mod capsule;
 pub mod embedding;
 pub mod filters;
 pub mod format;

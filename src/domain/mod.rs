@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod batch;
+pub mod capsule;
 pub mod conflict;
 pub mod embedding;
 pub mod filter;

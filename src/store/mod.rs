@@ -2,6 +2,7 @@
 
 mod access_event;
 pub mod caller;
+pub mod capsule;
 pub mod embedding;
 pub mod filter;
 pub mod fulltext;

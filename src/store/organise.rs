@@ -1,5 +1,6 @@
 //! Runs the statements over whole subtrees.
 
+use super::capsule::guard;
 use super::embedding;
 use super::filter::Filter;
 use super::operation::Operation;
@@ -190,6 +191,7 @@ fn extent(row: &Row, column: i32) -> [usize; 2] {
 /// Deletes everything at or below a tree, and says how much that is (DTR-1).
 pub fn delete_tree(session: &Session, operation: &Operation, tree: &TreePath, dry_run: bool) -> Result<i64> {
     session.require(Level::Write, tree)?;
+    guard::refuse_subtree(session, tree)?;
     let filter = Filter::subtree(session, tree);
     if dry_run {
         return count_rows(session, &filter, None);
@@ -259,6 +261,7 @@ fn clash_at(session: &Session, tree: &str, name: &str) -> Result<Error> {
 pub fn move_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run: bool) -> Result<i64> {
     session.require(Level::Write, &ends.source)?;
     session.require(Level::Write, &ends.destination)?;
+    guard::refuse_subtree(session, &ends.source)?;
     let filter = Filter::subtree(session, &ends.source);
     if dry_run {
         return count_rows(session, &filter, None);
@@ -292,6 +295,7 @@ pub fn move_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
 pub fn copy_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run: bool) -> Result<i64> {
     session.require(Level::Read, &ends.source)?;
     session.require(Level::Write, &ends.destination)?;
+    guard::refuse_subtree(session, &ends.source)?;
     let filter = Filter::subtree(session, &ends.source);
     let found = first(filter.run(session.db(), &EXTENT, [], 1)?)?;
     let count: i64 = found.need(1)?;
@@ -323,6 +327,7 @@ pub fn delete_orphans(
     dry_run: bool,
 ) -> Result<Vec<String>> {
     session.require(Level::Write, root)?;
+    guard::refuse_subtree(session, root)?;
     let trees: Vec<&str> = keep.iter().map(|path| path.tree().as_dotted()).collect();
     let names: Vec<&str> = keep.iter().map(|path| path.name().as_str()).collect();
     let statement = if dry_run { &ORPHANS } else { &LOCK_ORPHANS };

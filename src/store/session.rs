@@ -1,6 +1,7 @@
 //! A call in a space: who is asking, where, with which rights, decided once when the call begins (ACC-11).
 
 use super::caller::{self, Caller, Intent};
+use super::capsule::guard;
 use super::space;
 use crate::domain::access::{Level, Rights};
 use crate::domain::invalid::Invalid;
@@ -39,6 +40,12 @@ pub fn read<P, T>(
     body: impl FnOnce(&Session, P) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
     open(Intent::Read, space, parse, body)
+}
+
+/// Whether this transaction may write: false on a standby and in a read-only transaction.
+pub fn may_write() -> bool {
+    // SAFETY: reads the backend's own state.
+    unsafe { !(pgrx::pg_sys::XactReadOnly || pgrx::pg_sys::RecoveryInProgress()) }
 }
 
 /// Runs a call that may write memories; otherwise as [`read`].
@@ -111,8 +118,16 @@ impl<'a> Session<'a> {
         &self.rights
     }
 
-    /// Refuses a caller without the level at the tree.
+    /// Refuses a caller without the level at the tree; and every writer of plain memories where capsules stand.
     pub fn require(&self, level: Level, tree: &TreePath) -> Result<()> {
+        if level == Level::Write {
+            guard::refuse_tree(tree)?;
+        }
+        self.require_capsule(level, tree)
+    }
+
+    /// Refuses a caller without the level where a capsule stands.
+    pub fn require_capsule(&self, level: Level, tree: &TreePath) -> Result<()> {
         if self.rights.allow(level, tree) {
             return Ok(());
         }

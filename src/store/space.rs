@@ -55,6 +55,7 @@ statement!(DROP_USE, ["delete from me.embedding_use where space = $1"], [TEXTOID
 statement!(DROP_ACCESS_EVENTS, ["delete from me.access_event where space = $1"], [TEXTOID]);
 statement!(DROP_MEMBERS, ["delete from me.space_member where space = $1"], [TEXTOID]);
 statement!(DROP_GRANTS, ["delete from me.tree_grant where space = $1"], [TEXTOID]);
+statement!(DROP_CAPSULES, [include_str!("capsule/drop.sql")], [TEXTOID]);
 statement!(DROP_SPACE, ["delete from me.space where slug = $1"], [TEXTOID]);
 
 /// The shared root that the founder of a space owns (HOME-4, PRIN-10).
@@ -150,6 +151,7 @@ pub fn drop(slug: &str) -> std::result::Result<(), ErrorReport> {
             &DROP_ACCESS_EVENTS,
             &DROP_MEMBERS,
             &DROP_GRANTS,
+            &DROP_CAPSULES,
             &DROP_SPACE,
         ];
         for statement in all {

@@ -21,6 +21,11 @@ fn compare(expected: &Value, actual: Option<&Value>, at: &str) -> Verdict {
     if let Some((name, pattern)) = matcher(expected) {
         return apply(name, pattern, actual, at);
     }
+    if let Some(fields) = expected.as_object().filter(|fields| fields.len() > 1)
+        && fields.keys().all(|key| MATCHERS.contains(&key.as_str()))
+    {
+        return fields.iter().try_for_each(|(name, pattern)| apply(name, pattern, actual, at));
+    }
     match (expected, actual) {
         (Value::Object(fields), Value::Object(values)) => {
             fields.iter().try_for_each(|(key, field)| compare(field, values.get(key), &format!("{at}.{key}")))
@@ -35,36 +40,77 @@ fn compare(expected: &Value, actual: Option<&Value>, at: &str) -> Verdict {
     }
 }
 
-const MATCHERS: [&str; 11] = [
+const MATCHERS: [&str; 20] = [
     "$absent",
+    "$any",
     "$approx",
     "$contains",
     "$exact",
+    "$excludes",
     "$gt",
+    "$gte",
+    "$has",
     "$json",
+    "$keys",
+    "$lacks",
     "$len",
     "$ne",
+    "$not",
+    "$re",
     "$regex",
+    "$ts",
     "$unordered",
     "$yaml",
 ];
+/// How near is near enough, where a case does not say it with `$tol`.
+const TOLERANCE: f64 = 1e-3;
 
 /// The matcher an expectation is. Other single keys that start with `$` are data.
 fn matcher(expected: &Value) -> Option<(&'static str, &Value)> {
-    let fields = expected.as_object().filter(|fields| fields.len() == 1)?;
-    let (key, pattern) = fields.iter().next()?;
+    let fields = expected.as_object()?;
+    if fields.len() == 2 && fields.contains_key("$tol") {
+        // The whole object: the tolerance stands beside the value.
+        return fields.contains_key("$approx").then_some(("$approx", expected));
+    }
+    let (key, pattern) = fields.iter().next().filter(|_| fields.len() == 1)?;
     MATCHERS.into_iter().find(|name| name == key).map(|name| (name, pattern))
 }
 
 fn apply(name: &str, pattern: &Value, actual: &Value, at: &str) -> Verdict {
     let wanted = format!("{name} {pattern}");
     match name {
-        "$approx" => check(
-            number(pattern).zip(number(actual)).is_some_and(|(a, b)| (a - b).abs() <= 1e-3),
-            at,
-            wanted,
-            actual,
-        ),
+        "$any" => Ok(()),
+        "$approx" => {
+            let tolerance = pattern.get("$tol").and_then(number).unwrap_or(TOLERANCE);
+            let value = pattern.get("$approx").unwrap_or(pattern);
+            let near = number(value).zip(number(actual)).is_some_and(|(a, b)| (a - b).abs() <= tolerance);
+            check(near, at, wanted, actual)
+        }
+        "$gte" => check(number(pattern).zip(number(actual)).is_some_and(|(a, b)| b >= a), at, wanted, actual),
+        "$not" => check(differs(pattern, actual).is_some(), at, wanted, actual),
+        "$ts" => check(actual.as_str().is_some_and(is_timestamp), at, wanted, actual),
+        "$keys" => {
+            let keys =
+                actual.as_object().map(|fields| fields.keys().map(|key| json!(key)).collect::<Vec<_>>());
+            let same = keys.zip(pattern.as_array()).is_some_and(|(keys, patterns)| {
+                keys.len() == patterns.len() && keys.iter().all(|key| patterns.contains(key))
+            });
+            check(same, at, wanted, actual)
+        }
+        "$has" | "$lacks" => {
+            let (patterns, items) = arrays(pattern, actual, at)?;
+            let found = |pattern: &Value| items.iter().any(|item| differs(pattern, item).is_none());
+            let fits = match name {
+                "$has" => patterns.iter().all(found),
+                _ => !patterns.iter().any(found),
+            };
+            check(fits, at, wanted, actual)
+        }
+        "$excludes" => {
+            let held = actual.as_str().zip(texts(pattern));
+            let clean = held.is_some_and(|(text, parts)| !parts.iter().any(|part| text.contains(part)));
+            check(clean, at, wanted, actual)
+        }
         "$gt" => check(number(pattern).zip(number(actual)).is_some_and(|(a, b)| b > a), at, wanted, actual),
         "$len" => {
             let length = match actual {
@@ -76,10 +122,15 @@ fn apply(name: &str, pattern: &Value, actual: &Value, at: &str) -> Verdict {
         }
         "$ne" => check(!equal(pattern, actual), at, wanted, actual),
         "$exact" => check(equal(pattern, actual), at, wanted, actual),
-        "$regex" => {
+        "$re" | "$regex" => {
             let regex = regex_lite::Regex::new(pattern.as_str().ok_or("a pattern is no text")?)
                 .map_err(|error| format!("{at}: {error}"))?;
             check(actual.as_str().is_some_and(|text| regex.is_match(text)), at, wanted, actual)
+        }
+        "$contains" if actual.is_string() => {
+            let held = actual.as_str().zip(texts(pattern));
+            let all = held.is_some_and(|(text, parts)| parts.iter().all(|part| text.contains(part)));
+            check(all, at, wanted, actual)
         }
         "$contains" => {
             let (patterns, items) = arrays(pattern, actual, at)?;
@@ -112,6 +163,20 @@ fn arrays<'a>(
         .as_array()
         .zip(actual.as_array())
         .ok_or_else(|| format!("{at}: wanted an array like {pattern}, got {actual}"))
+}
+
+/// A text, or a list of them.
+fn texts(pattern: &Value) -> Option<Vec<&str>> {
+    match pattern {
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        other => other.as_str().map(|text| vec![text]),
+    }
+}
+
+/// RFC 3339 with an offset.
+fn is_timestamp(text: &str) -> bool {
+    let form = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d*[1-9])?(Z|[+-]\d\d:\d\d)$";
+    regex_lite::Regex::new(form).is_ok_and(|regex| regex.is_match(text))
 }
 
 /// Whether each pattern can have an item of its own.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 /// The files of the catalogue; a tool's schemas may use those of every file.
 const FILES: &[&str] = &[
     include_str!("access.json"),
+    include_str!("capsule.json"),
     include_str!("memory.json"),
     include_str!("organise.json"),
     include_str!("search.json"),
@@ -30,7 +31,8 @@ pub struct Tool {
     pub name: String,
     title: String,
     description: String,
-    toolset: String,
+    /// `memory` or `capsule`.
+    pub toolset: String,
     /// Tools that work in no space take no `space`.
     #[serde(default)]
     spaceless: bool,

@@ -1,0 +1,30 @@
+//! Capsules: memories that carry their origin, are frozen at birth, and can be forgotten (spec/capsules).
+//!
+//! Rules only: what a capsule is, what a capture may be, what recall answers. Nothing here knows a table or a clock.
+
+pub mod bootstrap;
+pub mod classify;
+pub mod consolidate;
+pub mod dag;
+pub mod extract;
+pub mod fault;
+pub mod handoff;
+pub mod ingest;
+pub mod journal;
+pub mod project;
+pub mod rank;
+pub mod recall;
+pub mod record;
+pub mod seal;
+pub mod shape;
+pub mod similar;
+pub mod split;
+pub mod stamp;
+pub mod taint;
+pub mod text;
+pub mod words;
+
+/// How everything that carries stored text opens (CAP-ENV-1): advice, never an order.
+pub const LABEL: &str = "ADVISORY_NOT_AUTHORITY";
+/// What stored text is (CAP-ENV-1).
+pub const FRAMING: &str = "DATA";

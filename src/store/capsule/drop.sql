@@ -1,0 +1,23 @@
+-- $1 space. Everything that is kept of its capsules.
+with t0 as (delete from me.capsule_ledger where space = $1),
+t1 as (delete from me.capsule where space = $1),
+t2 as (delete from me.capsule_token where space = $1),
+t3 as (delete from me.capsule_relation where space = $1),
+t4 as (delete from me.capsule_classification where space = $1),
+t5 as (delete from me.capsule_epistemic where space = $1),
+t6 as (delete from me.capsule_event_time where space = $1),
+t7 as (delete from me.capsule_tier where space = $1),
+t8 as (delete from me.capsule_tombstone where space = $1),
+t9 as (delete from me.capsule_usage where space = $1),
+t10 as (delete from me.capsule_vector where space = $1),
+t11 as (delete from me.capsule_anchor where space = $1),
+t12 as (delete from me.capsule_import where space = $1),
+t13 as (delete from me.capsule_pin where space = $1),
+t14 as (delete from me.capsule_review where space = $1),
+t15 as (delete from me.capsule_session where space = $1),
+t16 as (delete from me.capsule_alias where space = $1),
+t17 as (delete from me.capsule_miss where space = $1),
+t18 as (delete from me.capsule_outcome where space = $1),
+t19 as (delete from me.capsule_preference where space = $1),
+t20 as (delete from me.capsule_audit where space = $1)
+delete from me.capsule_secret where space = $1
