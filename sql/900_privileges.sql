@@ -49,6 +49,8 @@ grant execute on function
   me.memory_import,
   me.memory_mv,
   me.memory_tree,
+  me.memory_history,
+  me.memory_revert,
   me.memory_update,
   me.readable_trees,
   me.space_configure,
@@ -129,6 +131,10 @@ comment on function me.memory_search is 'Finds memories by words, by meaning or 
 comment on function me.memory_import is 'Stores the memories of a text (json, yaml, md), all or none; what is there already is skipped.';
 comment on function me.memory_mv is 'Moves every memory at or below source to the same place below destination, or only counts them.';
 comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
+comment on function me.memory_get is 'The record of an id, or the selected parts of it; as_of asks for the state at an instant.';
+comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it; as_of asks for the state at an instant.';
+comment on function me.memory_history is 'What happened to a memory, in a tree, by one call or since an instant, page by page.';
+comment on function me.memory_revert is 'Makes a recorded version the current state, as a new version; brings a deleted memory back.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
 comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';
 comment on function me.search is 'What me.memory_search finds, as rows: for joins.';

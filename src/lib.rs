@@ -16,6 +16,7 @@ use pgrx::prelude::*;
 
 extension_sql_file!("../sql/000_guard.sql", name = "guard", bootstrap);
 extension_sql_file!("../sql/100_tables.sql", name = "tables", requires = ["guard"]);
+extension_sql_file!("../sql/110_history.sql", name = "history", requires = ["tables"]);
 extension_sql_file!("../sql/120_embedding.sql", name = "embedding_tables", requires = ["tables"]);
 extension_sql_file!("../sql/105_access.sql", name = "access", requires = ["tables"]);
 extension_sql_file!("../sql/130_search.sql", name = "search_tables", requires = ["tables"]);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
 /// What the extension does not serve yet. A case that needs anything else must run.
-const WAITING: &[&str] = &["embed", "memory_history", "memory_revert"];
+const WAITING: &[&str] = &["embed"];
 
 /// Functions of the specification that are no tools, by the name they have in schema `me`.
 const FUNCTIONS: &[(&str, &str)] = &[

@@ -3,12 +3,15 @@
 use super::arguments::Arguments;
 use super::filters::Filters;
 use super::tools::Catalogue;
-use super::{access, capsule, given, memory, organise, required, result, search, space, transfer};
+use super::{access, capsule, given, history, memory, organise, required, result, search, space, transfer};
 use crate::domain::format::Format;
+use crate::domain::id::Id;
+use crate::domain::instant::Instant;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::error::{Error, Result};
 use crate::guc;
 use crate::store::jsonb::Jsonb;
+use crate::store::timestamp;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -84,11 +87,47 @@ fn dispatch(tool: &str, args: &Arguments) -> Answer {
         ),
         "me_memory_get" => {
             check_format(args)?;
-            memory::get(args.id("id")?, args.texts("select")?, space_name)
+            memory::get(args.id("id")?, args.texts("select")?, timestamp(args, "as_of")?, space_name)
         }
         "me_memory_get_by_path" => {
             check_format(args)?;
-            memory::get_by_path(args.text("path")?.as_deref(), args.texts("select")?, space_name)
+            memory::get_by_path(
+                args.text("path")?.as_deref(),
+                args.texts("select")?,
+                timestamp(args, "as_of")?,
+                space_name,
+            )
+        }
+        "me_memory_history" => {
+            check_format(args)?;
+            history::history(
+                history::History {
+                    memory_id: scope_id(args, "memoryId")?,
+                    path: args.text("path")?,
+                    tree: args.text("tree")?,
+                    operation: args.text("operation")?,
+                    operation_id: scope_id(args, "operationId")?,
+                    since: timestamp(args, "since")?,
+                    until: timestamp(args, "until")?,
+                    cursor: args.text("cursor")?,
+                    limit: args.integer("limit")?,
+                    order: args.text("order")?,
+                    select: args.texts("select")?,
+                },
+                space_name,
+            )
+        }
+        "me_memory_revert" => {
+            check_format(args)?;
+            history::revert(
+                history::Revert {
+                    version: args.integer("version")?,
+                    id: args.id("id")?,
+                    path: args.text("path")?,
+                    expected_version_hash: args.text("expectedVersionHash")?,
+                },
+                space_name,
+            )
         }
         "me_memory_update" => memory::update(
             memory::Update {
@@ -172,6 +211,20 @@ fn filters(args: &Arguments) -> Result<Filters> {
         meta_predicate: args.text("metaPredicate")?,
         temporal: args.json("temporal")?,
     })
+}
+
+/// An instant, as the server reads its text under TimeZone UTC (HIST-9). An empty string is none (HIST-1).
+fn timestamp(args: &Arguments, name: &str) -> Result<Option<Instant>> {
+    let text = args.text(name)?.filter(|text| !text.is_empty());
+    Ok(text.map(|text| timestamp::parse(name, &text)).transpose()?)
+}
+
+/// An id that narrows; an empty string is none (HIST-1).
+fn scope_id(args: &Arguments, name: &str) -> Result<Option<Id>> {
+    if args.text(name)?.is_some_and(|text| text.is_empty()) {
+        return Ok(None);
+    }
+    args.id(name)
 }
 
 /// The `format` of a reading tool is checked here and used by whoever turns the answer into text (FMT-5).

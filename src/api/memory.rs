@@ -1,8 +1,10 @@
 //! `me.*` functions that write or read one memory.
 
+use super::history::instant_argument;
 use super::{given, project, required, result};
 use crate::domain::conflict::OnConflict;
 use crate::domain::id::Id;
+use crate::domain::instant::Instant;
 use crate::domain::invalid::Invalid;
 use crate::domain::memory::{Content, Name};
 use crate::domain::patch::{ClearSet, Patch, parse_clear};
@@ -12,6 +14,7 @@ use crate::domain::temporal::Temporal;
 use crate::domain::version;
 use crate::error::Result;
 use crate::guc;
+use crate::store::history;
 use crate::store::jsonb::Jsonb;
 use crate::store::memory::{self as store, Change, MetaValue, NewMemory};
 use crate::store::operation::Operation;
@@ -210,22 +213,42 @@ pub fn update(args: Update, space: Option<&str>) -> Answer {
     )
 }
 
-/// Runs `memory_get`.
-pub fn get(id: Option<Id>, select: Option<Vec<Option<String>>>, space: Option<&str>) -> Answer {
+/// Runs `memory_get`; `as_of` asks for the state at an instant.
+pub fn get(
+    id: Option<Id>,
+    select: Option<Vec<Option<String>>>,
+    as_of: Option<Instant>,
+    space: Option<&str>,
+) -> Answer {
     let id = required("id", id)?;
     let select = Select::parse("select", select).map_err(crate::error::Error::from)?;
-    let record = session::read(space, |_| Ok(()), |session, ()| store::get(session, id))?;
+    let record = session::read(
+        space,
+        |_| Ok(()),
+        |session, ()| match as_of {
+            None => store::get(session, id),
+            Some(at) => history::get_as_of(session, id, at),
+        },
+    )?;
     Ok(project(select.as_ref(), record)?)
 }
 
-/// Runs `memory_get_by_path`.
-pub fn get_by_path(path: Option<&str>, select: Option<Vec<Option<String>>>, space: Option<&str>) -> Answer {
+/// Runs `memory_get_by_path`; `as_of` as for [`get`].
+pub fn get_by_path(
+    path: Option<&str>,
+    select: Option<Vec<Option<String>>>,
+    as_of: Option<Instant>,
+    space: Option<&str>,
+) -> Answer {
     let path = required("path", path)?;
     let select = Select::parse("select", select).map_err(crate::error::Error::from)?;
     let record = session::read(
         space,
         |home| Ok(MemoryPath::parse("path", path, home)?),
-        |session, path| store::get_by_path(session, &path),
+        |session, path| match as_of {
+            None => store::get_by_path(session, &path),
+            Some(at) => history::get_by_path_as_of(session, &path, at),
+        },
     )?;
     Ok(project(select.as_ref(), record)?)
 }
@@ -276,18 +299,20 @@ fn memory_create(
 fn memory_get(
     id: default!(Option<pgrx::Uuid>, "NULL"),
     select: default!(Option<Vec<Option<String>>>, "NULL"),
+    as_of: default!(Option<TimestampWithTimeZone>, "NULL"),
     space: default!(Option<&str>, "NULL"),
 ) -> Answer {
-    get(id_argument("id", id)?, select, space)
+    get(id_argument("id", id)?, select, instant_argument(as_of), space)
 }
 
 #[pg_extern(stable, parallel_restricted)]
 fn memory_get_by_path(
     path: default!(Option<&str>, "NULL"),
     select: default!(Option<Vec<Option<String>>>, "NULL"),
+    as_of: default!(Option<TimestampWithTimeZone>, "NULL"),
     space: default!(Option<&str>, "NULL"),
 ) -> Answer {
-    get_by_path(path, select, space)
+    get_by_path(path, select, instant_argument(as_of), space)
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

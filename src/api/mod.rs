@@ -9,6 +9,7 @@ pub mod capsule;
 pub mod embedding;
 pub mod filters;
 pub mod format;
+pub mod history;
 pub mod mcp;
 pub mod memory;
 pub mod organise;

@@ -10,6 +10,7 @@ pub mod conflict;
 pub mod embedding;
 pub mod filter;
 pub mod format;
+pub mod history;
 pub mod id;
 pub mod instant;
 pub mod invalid;

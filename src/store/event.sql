@@ -1,7 +1,8 @@
 -- A fragment: the events of the rows in "changed". Every statement that writes begins with the same parameters:
 -- $1 space, $2 operation id, $3 cause, $4 actor id, $5 actor name, $6 API key id, $7 API key name.
+-- The clock is read before the id is made, so that no event is older than the time in its id.
 stamped as (
-  select c.*, me._uuid_v7() as event_id, pg_catalog.clock_timestamp() as at, me._salt() as salt
+  select c.*, pg_catalog.clock_timestamp() as at, me._uuid_v7() as event_id, me._salt() as salt
   from changed as c
 ), digested as materialized (
   select s.*, me._payload_digest(s.salt, s.tree::text, s.name, s.meta,

@@ -32,7 +32,7 @@ statement!(
     [TEXTOID, TEXTOID, TEXTOID]
 );
 statement!(
-    INSERT,
+    pub(super) INSERT,
     [
         include_str!("memory_insert.sql"),
         include_str!("event.sql"),
@@ -85,7 +85,7 @@ statement!(
     ]
 );
 statement!(
-    UPDATE,
+    pub(super) UPDATE,
     [
         include_str!("memory_update.sql"),
         include_str!("event.sql"),
@@ -251,11 +251,21 @@ pub struct Change {
 
 /// A row that was found and locked.
 pub(super) struct Locked {
-    tree: TreePath,
-    name: Option<Name>,
+    pub(super) tree: TreePath,
+    pub(super) name: Option<Name>,
     version: i64,
     version_hash: String,
     meta: Jsonb,
+}
+
+impl Locked {
+    /// Refuses a caller whose version hash is stale (UPD-4).
+    pub(super) fn expect(&self, expected: Option<&str>) -> Result<()> {
+        if expected.is_none_or(|expected| expected == self.version_hash) {
+            return Ok(());
+        }
+        Err(Error::Stale { version: self.version, version_hash: self.version_hash.clone() })
+    }
 }
 
 fn start(temporal: Option<&Temporal>) -> Option<Datum> {
@@ -271,19 +281,19 @@ fn timestamp(at: Instant) -> Option<TimestampWithTimeZone> {
     TimestampWithTimeZone::try_from(at.micros()).ok()
 }
 
-fn uuid(id: Id) -> pgrx::Uuid {
+pub(super) fn uuid(id: Id) -> pgrx::Uuid {
     pgrx::Uuid::from_bytes(*id.as_bytes())
 }
 
-fn no_memory(key: impl std::fmt::Display) -> Error {
+pub(super) fn no_memory(key: impl std::fmt::Display) -> Error {
     Error::NotFound { what: "memory", key: key.to_string() }
 }
 
-fn readable(session: &Session, row: &Row) -> Result<bool> {
+pub(super) fn readable(session: &Session, row: &Row) -> Result<bool> {
     Ok(session.rights().allow(Level::Read, &stored_tree(&row.need::<String>(1)?)?))
 }
 
-fn record(row: &Row, column: i32) -> Result<Jsonb> {
+pub(super) fn record(row: &Row, column: i32) -> Result<Jsonb> {
     row.copied(column).map(Jsonb::from_raw).ok_or_else(|| Error::Internal("a record is missing".into()))
 }
 
@@ -312,7 +322,7 @@ pub fn resolve_path(session: &Session, path: &MemoryPath) -> Result<Id> {
     }
 }
 
-fn find_path(session: &Session, path: &MemoryPath) -> Result<Option<Row>> {
+pub(super) fn find_path(session: &Session, path: &MemoryPath) -> Result<Option<Row>> {
     if !session.rights().allow(Level::Read, path.tree()) {
         return Ok(None);
     }
@@ -327,7 +337,7 @@ fn find_path(session: &Session, path: &MemoryPath) -> Result<Option<Row>> {
     )
 }
 
-fn stored_id(row: &Row, column: i32) -> Result<Id> {
+pub(super) fn stored_id(row: &Row, column: i32) -> Result<Id> {
     own_id(row.need(column)?)
 }
 
@@ -471,17 +481,13 @@ fn replace(session: &Session, operation: &Operation, id: Id, memory: &NewMemory)
     Ok(true)
 }
 
-fn lock(session: &Session, id: Id) -> Result<Option<Locked>> {
+pub(super) fn lock(session: &Session, id: Id) -> Result<Option<Locked>> {
     let Some(row) = session.db().row(&LOCK, &[arg(session.space()), arg(uuid(id))])? else {
         return Ok(None);
     };
-    let name: Option<String> = row.get(2);
     Ok(Some(Locked {
         tree: stored_tree(&row.need::<String>(1)?)?,
-        name: name
-            .map(|name| Name::parse("name", &name))
-            .transpose()
-            .map_err(|invalid| Error::Internal(format!("stored name: {invalid}")))?,
+        name: stored_name(row.get(2))?,
         version: row.need(3)?,
         version_hash: row.need(4)?,
         meta: row
@@ -489,6 +495,22 @@ fn lock(session: &Session, id: Id) -> Result<Option<Locked>> {
             .map(Jsonb::from_raw)
             .ok_or_else(|| Error::Internal("stored metadata is missing".into()))?,
     }))
+}
+
+/// A name as it stands in a table.
+pub(super) fn stored_name(name: Option<String>) -> Result<Option<Name>> {
+    name.map(|name| Name::parse("name", &name))
+        .transpose()
+        .map_err(|invalid| Error::Internal(format!("stored name: {invalid}")))
+}
+
+/// Refuses a path at which there is a memory (UPD, REV-6).
+pub(super) fn free_slot(session: &Session, path: &MemoryPath) -> Result<()> {
+    let args = [arg(session.space()), arg(path.tree().as_dotted()), arg(path.name().as_str())];
+    match session.db().row(&SLOT, &args)? {
+        Some(_) => Err(Error::KeyTaken(Taken::Path(path.display(session.home())))),
+        None => Ok(()),
+    }
 }
 
 /// Locks a row the caller may change: NOT_FOUND when it may not read it, FORBIDDEN when it may not write (ACC-10).
@@ -512,9 +534,7 @@ pub fn update(
     if let Some(tree) = &change.tree {
         session.require(Level::Write, tree)?;
     }
-    if row.version_hash != expected {
-        return Err(Error::Stale { version: row.version, version_hash: row.version_hash });
-    }
+    row.expect(Some(expected))?;
     let merged = change.meta_patch.as_deref().map(|patch| merge_meta(row.meta, patch)).transpose()?;
     let tree = change.tree.as_ref().unwrap_or(&row.tree);
     let name = change.name.clone().apply(row.name.clone());
@@ -525,12 +545,7 @@ pub fn update(
     let display = taken.as_ref().map(|path| path.display(session.home())).unwrap_or_default();
     let slot_taken = || Error::KeyTaken(Taken::Path(display.clone()));
     if let Some(path) = &taken {
-        let slot = session
-            .db()
-            .row(&SLOT, &[arg(session.space()), arg(path.tree().as_dotted()), arg(path.name().as_str())])?;
-        if slot.is_some() {
-            return Err(slot_taken());
-        }
+        free_slot(session, path)?;
     }
     let temporal = match &change.temporal {
         Patch::Set(temporal) => Some(temporal),

@@ -51,19 +51,19 @@ impl Statement {
 /// With `per call` in front it is planned anew for each call (see [`Statement::planned_per_call`]).
 #[macro_export]
 macro_rules! statement {
-    ($(#[$doc:meta])* per call $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+    ($(#[$doc:meta])* per call $vis:vis $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
         thread_local! {
             $(#[$doc])*
-            static $name: $crate::store::spi::Statement = const {
+            $vis static $name: $crate::store::spi::Statement = const {
                 $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
                     .planned_per_call()
             };
         }
     };
-    ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
         thread_local! {
             $(#[$doc])*
-            static $name: $crate::store::spi::Statement = const {
+            $vis static $name: $crate::store::spi::Statement = const {
                 $crate::store::spi::Statement::new(&[$($part),+], &[$(pgrx::pg_sys::BuiltinOid::$ty),*])
             };
         }

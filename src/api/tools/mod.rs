@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     include_str!("memory.json"),
     include_str!("organise.json"),
     include_str!("search.json"),
+    include_str!("history.json"),
 ];
 
 #[derive(Deserialize)]
