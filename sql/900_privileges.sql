@@ -6,6 +6,8 @@ grant usage on schema me to public;
 grant select on me.memories, me.memory_events, me.embedding_queue_status to public;
 
 grant execute on function
+  me.audit_seal,
+  me.audit_verify,
   me.embedding_status,
   me.access_grant,
   me.access_list,
@@ -30,6 +32,7 @@ grant execute on function
   me.capsule_vector,
   me.capsule_verify,
   me.format,
+  me.history_prune,
   me.mcp_call,
   me.mcp_tools,
   me.memory_batch_create,
@@ -50,6 +53,7 @@ grant execute on function
   me.memory_mv,
   me.memory_tree,
   me.memory_history,
+  me.memory_purge,
   me.memory_revert,
   me.memory_update,
   me.readable_trees,
@@ -112,6 +116,9 @@ comment on function me.gateway_add is 'Lets a role act for application users by 
 comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';
 comment on function me.group_member_add is 'Puts an application user into a group; roles are put there by GRANT.';
 comment on function me.group_member_remove is 'Takes an application user out of a group.';
+comment on function me.audit_seal is 'Seals the events that are surely there: each seal hashes their digests and the seal before.';
+comment on function me.audit_verify is 'Recomputes every seal and every event and names what differs.';
+comment on function me.history_prune is 'Removes history older than me.history_retention, under a seal of its own.';
 comment on function me.mcp_call is 'Runs a tool by its MCP name with its MCP arguments.';
 comment on function me.mcp_tools is 'The MCP tool definitions: of toolset memory, capsule or all.';
 comment on function me.memory_batch_create is 'Creates 1 to 1000 memories at once, all or none.';
@@ -134,6 +141,7 @@ comment on function me.memory_tree is 'The trees below one, each with the number
 comment on function me.memory_get is 'The record of an id, or the selected parts of it; as_of asks for the state at an instant.';
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it; as_of asks for the state at an instant.';
 comment on function me.memory_history is 'What happened to a memory, in a tree, by one call or since an instant, page by page.';
+comment on function me.memory_purge is 'Erases a memory for good, with the payload of its history; the fact and the reason stay.';
 comment on function me.memory_revert is 'Makes a recorded version the current state, as a new version; brings a deleted memory back.';
 comment on function me.memory_update is 'Changes the given fields of a memory, if its version hash is still the one you read.';
 comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';

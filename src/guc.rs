@@ -1,9 +1,11 @@
 //! Every setting of the extension, its bounds and context, behind typed accessors.
 
 use crate::domain::limits;
+use crate::domain::retention::Retention;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
-use std::ffi::{CStr, CString};
+use pgrx::prelude::*;
+use std::ffi::{CStr, CString, c_char, c_void};
 
 static SPACE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static SPACE_LOCKED: GucSetting<bool> = GucSetting::<bool>::new(false);
@@ -12,6 +14,7 @@ static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(N
 static PROJECT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static CAPSULE_KEY_FILE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static CAPSULE_FILE_ROOT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static HISTORY_RETENTION: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static MAX_CONTENT_BYTES: GucSetting<i32> = GucSetting::<i32>::new(limits::CONTENT_BYTES_DEFAULT as i32);
 
 /// The space a call works in when its argument names none (design §4): `me.space`, else `default`.
@@ -52,6 +55,23 @@ fn set_in_this_transaction(name: &CStr) -> bool {
         let record = pg_sys::find_option(name.as_ptr(), false, true, 0);
         !record.is_null() && !(*record).stack.is_null()
     }
+}
+
+/// How long history is kept (`me.history_retention`); `None` means for ever.
+pub fn history_retention() -> Option<Retention> {
+    non_empty(&HISTORY_RETENTION).and_then(|text| Retention::parse(&text).ok().flatten())
+}
+
+/// Refuses a text that is no length of time when it is set.
+#[pg_guard]
+unsafe extern "C-unwind" fn check_retention(
+    new: *mut *mut c_char,
+    _extra: *mut *mut c_void,
+    _source: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: the server passes the address of a NUL-terminated string, or of null.
+    let text = unsafe { new.as_ref().filter(|text| !text.is_null()).map(|text| CStr::from_ptr(*text)) };
+    text.is_none_or(|text| text.to_str().is_ok_and(|text| Retention::parse(text).is_ok()))
 }
 
 /// The largest content and the largest metadata of one memory, and the largest argument object of `me.mcp_call`, in
@@ -143,6 +163,20 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::SUPERUSER_ONLY | GucFlags::NO_SHOW_ALL,
     );
+    // SAFETY: the hook is guarded against panics.
+    unsafe {
+        GucRegistry::define_string_guc_with_hooks(
+            c"me.history_retention",
+            c"How long history is kept, for instance \"30 days\" or \"1 year 6 months\".",
+            c"Empty or 0 means for ever. me.history_prune() removes what is older.",
+            &HISTORY_RETENTION,
+            GucContext::Suset,
+            GucFlags::default(),
+            Some(check_retention),
+            None,
+            None,
+        );
+    }
     GucRegistry::define_int_guc(
         c"me.max_content_bytes",
         c"The largest content of one memory.",

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod arguments;
+mod audit;
 pub mod batch;
 pub mod capsule;
 pub mod embedding;

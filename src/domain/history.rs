@@ -3,7 +3,7 @@
 use super::id::Id;
 use super::instant::Instant;
 use super::invalid::{Invalid, excerpt};
-use super::limits::PAGE_ROWS;
+use super::limits::{PAGE_ROWS, REASON_CHARS};
 use super::path::TreePath;
 
 /// How many events a page has unless the caller says otherwise.
@@ -258,6 +258,38 @@ pub fn version(argument: &str, version: i64) -> Result<i64, Invalid> {
     ))
 }
 
+/// Why a memory is purged: what stays of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason(String);
+
+impl Reason {
+    /// Takes any text that says something, of up to 1000 characters.
+    ///
+    /// # Errors
+    /// Blank or longer text is refused under `PURGE-1`.
+    pub fn parse(argument: &str, text: &str) -> Result<Self, Invalid> {
+        let chars = text.chars().take(REASON_CHARS + 1).count();
+        let fault = if text.trim().is_empty() {
+            format!("argument \"{argument}\" is blank")
+        } else if chars > REASON_CHARS {
+            format!("argument \"{argument}\" has more than {REASON_CHARS} characters: {}", excerpt(text))
+        } else {
+            return Ok(Self(text.to_owned()));
+        };
+        Err(Invalid::new(
+            argument,
+            "PURGE-1",
+            fault,
+            "Say briefly why; the reason stays in the history when the memory is gone.",
+        ))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,6 +320,15 @@ mod tests {
         assert_eq!(EventKind::parse("operation", "move").unwrap_err().rule, "HIST-1");
         assert_eq!(version("version", 1), Ok(1));
         assert_eq!(version("version", 0).unwrap_err().rule, "REV-1");
+    }
+
+    #[test]
+    fn a_reason_says_something_and_is_brief() {
+        assert_eq!(Reason::parse("reason", " held a secret ").unwrap().as_str(), " held a secret ");
+        assert!(Reason::parse("reason", &"é".repeat(1000)).is_ok());
+        for wrong in ["", " \t\n", &"x".repeat(1001)] {
+            assert_eq!(Reason::parse("reason", wrong).unwrap_err().rule, "PURGE-1", "{wrong:?}");
+        }
     }
 
     #[test]

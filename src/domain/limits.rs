@@ -62,6 +62,8 @@ pub fn export_limit(argument: &str, limit: Option<i64>) -> Result<i64, Invalid> 
         _ => Ok(PAGE_ROWS),
     }
 }
+/// Longest reason of a purge, in characters: it stays in the history for ever.
+pub const REASON_CHARS: usize = 1000;
 
 #[cfg(test)]
 mod tests {

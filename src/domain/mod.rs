@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod audit;
 pub mod batch;
 pub mod capsule;
 pub mod conflict;
@@ -21,6 +22,7 @@ pub mod orphans;
 pub mod patch;
 pub mod path;
 pub mod principal;
+pub mod retention;
 pub mod search;
 pub mod select;
 pub mod space;

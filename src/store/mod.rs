@@ -1,9 +1,11 @@
 //! Storage: every statement runs here, as the extension's owner, with valid values only.
 
 mod access_event;
+pub mod audit;
 pub mod caller;
 pub mod capsule;
 pub mod embedding;
+pub mod erase;
 pub mod filter;
 pub mod fulltext;
 pub mod gateway;

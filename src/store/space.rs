@@ -48,6 +48,7 @@ statement!(
 );
 statement!(DROP_MEMORIES, ["delete from me.memory where space = $1"], [TEXTOID]);
 statement!(DROP_LEXEMES, ["delete from me.memory_lexeme where space = $1"], [TEXTOID]);
+statement!(DROP_SEALS, ["delete from me.audit_seal where space = $1"], [TEXTOID]);
 statement!(DROP_EVENTS, ["delete from me.memory_event where space = $1"], [TEXTOID]);
 statement!(DROP_QUEUE, ["delete from me.embedding_queue where space = $1"], [TEXTOID]);
 statement!(DROP_EMBEDDED, ["delete from me.embedded where space = $1"], [TEXTOID]);
@@ -145,6 +146,7 @@ pub fn drop(slug: &str) -> std::result::Result<(), ErrorReport> {
             &DROP_LEXEMES,
             &DROP_MEMORIES,
             &DROP_EVENTS,
+            &DROP_SEALS,
             &DROP_QUEUE,
             &DROP_EMBEDDED,
             &DROP_USE,

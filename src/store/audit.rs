@@ -1,0 +1,349 @@
+//! Seals the history of memories and of access, verifies it, and prunes it by its own seal.
+
+use super::session::Session;
+use super::spi::{Row, arg};
+use crate::domain::audit::{
+    Fault, Hash, PROBLEMS, Present, SEAL_EVENTS, Seal, SealKind, chain_fault, compare, hex,
+};
+use crate::domain::history::first_id_at;
+use crate::domain::instant::Instant;
+use crate::domain::retention::Retention;
+use crate::error::{Error, Result};
+use crate::statement;
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::*;
+
+statement!(
+    /// One seal after another, and one sealer at a time; writers of memories never wait here.
+    LOCK_CHAIN,
+    ["select 1 from me.space as s where s.slug = $1 for no key update"],
+    [TEXTOID]
+);
+statement!(
+    LAST,
+    [
+        "select s.number, s.end_id, s.hash from me.audit_seal as s where s.space = $1 order by s.number desc limit 1"
+    ],
+    [TEXTOID]
+);
+statement!(
+    /// Activity is read once a transaction unless told otherwise.
+    LOOK_AGAIN,
+    ["select pg_catalog.pg_stat_clear_snapshot()"],
+    []
+);
+statement!(HORIZON, [include_str!("audit_horizon.sql")], []);
+statement!(
+    ADD,
+    ["insert into me.audit_seal (space, number, kind, sealed_at, first_id, end_id, event_ids, digests, previous, hash)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"],
+    [
+        TEXTOID,
+        INT8OID,
+        TEXTOID,
+        TIMESTAMPTZOID,
+        UUIDOID,
+        UUIDOID,
+        UUIDARRAYOID,
+        BYTEAOID,
+        BYTEAOID,
+        BYTEAOID
+    ]
+);
+statement!(
+    COUNTS,
+    ["select
+        (select coalesce(sum(case s.kind when 'events' then cardinality(s.event_ids) else -cardinality(s.event_ids) end), 0)
+         from me.audit_seal as s where s.space = $1)::bigint,
+        (select count(*) from me.memory_event as e where e.space = $1 and e.event_id >= $2)
+        + (select count(*) from me.access_event as a where a.space = $1 and a.event_id >= $2)"],
+    [TEXTOID, UUIDOID]
+);
+statement!(
+    NEXT,
+    ["select s.number, s.kind, s.sealed_at, s.first_id, s.end_id, s.event_ids, s.digests, s.previous, s.hash
+      from me.audit_seal as s where s.space = $1 and s.number > $2 order by s.number limit 1"],
+    [TEXTOID, INT8OID]
+);
+statement!(
+    PRUNED,
+    ["select p.id from me.audit_seal as s, unnest(s.event_ids) as p (id)
+      where s.space = $1 and s.kind = 'prune' order by p.id"],
+    [TEXTOID]
+);
+statement!(CHECK, [include_str!("audit_check.sql")], [TEXTOID, UUIDOID, UUIDOID, INT8OID]);
+statement!(PRUNE, [include_str!("history_prune.sql")], [TEXTOID, UUIDOID]);
+
+/// How a chain stands.
+#[derive(Default)]
+pub struct Report {
+    /// Events under a seal that are still there.
+    pub sealed: i64,
+    /// Events that no seal covers yet.
+    pub unsealed: i64,
+    /// Hash of the last seal, in hexadecimal digits.
+    pub head: Option<String>,
+    /// The differences found, in order; at most [`PROBLEMS`].
+    pub problems: Vec<Problem>,
+}
+
+/// One difference between what was sealed and what is there.
+pub struct Problem {
+    /// The number of the seal it concerns.
+    pub seal: Option<i64>,
+    /// The event it concerns.
+    pub event: Option<String>,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+impl Report {
+    fn note(&mut self, seal: Option<i64>, event: Option<u128>, what: &'static str) {
+        if self.problems.len() < PROBLEMS {
+            let event = event.map(|id| pgrx::Uuid::from_bytes(id.to_be_bytes()).to_string());
+            self.problems.push(Problem { seal, event, what });
+        }
+    }
+}
+
+/// Where a chain ends.
+struct Tip {
+    number: i64,
+    end: u128,
+    hash: Option<Hash>,
+}
+
+fn id_arg(id: u128) -> Option<Datum> {
+    arg(pgrx::Uuid::from_bytes(id.to_be_bytes()))
+}
+
+fn id_of(row: &Row, column: i32) -> Result<u128> {
+    Ok(u128::from_be_bytes(*row.need::<pgrx::Uuid>(column)?.as_bytes()))
+}
+
+fn hash_of(bytes: &[u8]) -> Result<Hash> {
+    bytes.try_into().map_err(|_| Error::Internal("a stored hash has another length".into()))
+}
+
+fn now() -> Instant {
+    // SAFETY: reads the clock.
+    Instant::from_micros(unsafe { pg_sys::GetCurrentTimestamp() })
+}
+
+/// Locks the chain of the session's space for the rest of the transaction and answers with its end.
+fn lock_tip(session: &Session) -> Result<Tip> {
+    session.db().run(&LOCK_CHAIN, &[arg(session.space())])?;
+    let Some(row) = session.db().row(&LAST, &[arg(session.space())])? else {
+        return Ok(Tip { number: 0, end: 0, hash: None });
+    };
+    Ok(Tip { number: row.need(1)?, end: id_of(&row, 2)?, hash: Some(hash_of(&row.need::<Vec<u8>>(3)?)?) })
+}
+
+/// The id before which no event can appear any more; `None` when that cannot be said now.
+///
+/// The clock is read first, then who is writing, and events are looked at after that, under a later snapshot: what
+/// was made before then has committed and is seen, or its transaction is among those that were writing, or it is dead.
+fn horizon(session: &Session) -> Result<Option<u128>> {
+    // SAFETY: a global of this backend. Under one snapshot for the whole transaction the order above does not hold.
+    if unsafe { pg_sys::XactIsoLevel } > pg_sys::XACT_READ_COMMITTED as i32 {
+        return Ok(None);
+    }
+    session.db().run(&LOOK_AGAIN, &[])?;
+    // Ids count milliseconds: with the present one over, what was made before this call lies before it.
+    let over = 1000 - now().micros().rem_euclid(1000);
+    // SAFETY: sleeps for at most a millisecond.
+    unsafe { pg_sys::pg_usleep(over) };
+    let now = now();
+    let Some(row) = session.db().row(&HORIZON, &[])? else { return Ok(None) };
+    if row.need::<i64>(1)? > 0 {
+        return Ok(None);
+    }
+    let oldest = row.get::<TimestampWithTimeZone>(2).map_or(now, |at| Instant::from_micros(i64::from(at)));
+    Ok(Some(u128::from_be_bytes(first_id_at(now.min(oldest)))))
+}
+
+/// Seals every event that is surely there, and before which nothing can appear.
+pub fn seal(session: &Session) -> Result<Report> {
+    let mut report = Report::default();
+    let tip = lock_tip(session)?;
+    let tip = seal_from(session, tip, &mut report)?;
+    count(session, &tip, &mut report)?;
+    Ok(report)
+}
+
+/// What is wrong within an event by now is named, and sealed as it is.
+fn seal_from(session: &Session, mut tip: Tip, report: &mut Report) -> Result<Tip> {
+    let Some(end) = horizon(session)?.filter(|end| *end > tip.end) else {
+        return Ok(tip);
+    };
+    loop {
+        let mut events = present(session, tip.end, end, SEAL_EVENTS as i64 + 1)?;
+        let next = events.get(SEAL_EVENTS).map(|event| event.id);
+        events.truncate(SEAL_EVENTS);
+        for event in &events {
+            if let Some(fault) = event.fault {
+                report.note(Some(tip.number + 1), Some(event.id), fault.sentence());
+            }
+        }
+        let ids: Vec<u128> = events.iter().map(|event| event.id).collect();
+        let digests = events.into_iter().flat_map(|event| event.digest).collect();
+        if ids.is_empty() {
+            return Ok(tip);
+        }
+        tip = add(session, &tip, SealKind::Events, next.unwrap_or(end), ids, digests)?;
+        if next.is_none() {
+            return Ok(tip);
+        }
+    }
+}
+
+fn add(
+    session: &Session,
+    tip: &Tip,
+    kind: SealKind,
+    end: u128,
+    ids: Vec<u128>,
+    digests: Vec<u8>,
+) -> Result<Tip> {
+    let seal = Seal {
+        number: tip.number + 1,
+        kind,
+        sealed_at: now(),
+        first: tip.end,
+        end,
+        ids,
+        digests,
+        previous: tip.hash,
+    };
+    let hash = seal.hash(session.space());
+    let ids: Vec<pgrx::Uuid> = seal.ids.iter().map(|id| pgrx::Uuid::from_bytes(id.to_be_bytes())).collect();
+    session.db().run(
+        &ADD,
+        &[
+            arg(session.space()),
+            arg(seal.number),
+            arg(kind.word()),
+            super::history::instant(seal.sealed_at),
+            id_arg(seal.first),
+            id_arg(seal.end),
+            arg(ids),
+            arg(&seal.digests[..]),
+            seal.previous.as_ref().and_then(|hash| arg(&hash[..])),
+            arg(&hash[..]),
+        ],
+    )?;
+    Ok(Tip { number: seal.number, end, hash: Some(hash) })
+}
+
+fn count(session: &Session, tip: &Tip, report: &mut Report) -> Result<()> {
+    let row = session
+        .db()
+        .row(&COUNTS, &[arg(session.space()), id_arg(tip.end)])?
+        .ok_or_else(|| Error::Internal("the seals could not be counted".into()))?;
+    (report.sealed, report.unsealed) = (row.need(1)?, row.need(2)?);
+    report.head = tip.hash.map(|hash| hex(&hash));
+    Ok(())
+}
+
+/// Recomputes every chain of the space and names what differs. Each thing that is sealed has its check here.
+pub fn verify(session: &Session) -> Result<Report> {
+    let mut report = Report::default();
+    verify_history(session, &mut report)?;
+    Ok(report)
+}
+
+fn verify_history(session: &Session, report: &mut Report) -> Result<()> {
+    let mut pruned = Vec::new();
+    for row in session.db().run(&PRUNED, &[arg(session.space())])? {
+        pruned.push(id_of(&row, 1)?);
+    }
+    let is_pruned = |id: u128| pruned.binary_search(&id).is_ok();
+    let mut before: Option<(Seal, Vec<u8>)> = None;
+    loop {
+        let last = before.as_ref().map_or(0, |(seal, _)| seal.number);
+        let Some(row) = session.db().row(&NEXT, &[arg(session.space()), arg(last)])? else { break };
+        let (seal, hash) = stored(&row)?;
+        let known = before.as_ref().map(|(seal, hash)| (seal, &hash[..]));
+        if let Some(what) = chain_fault(&seal, &hash, session.space(), known) {
+            report.note(Some(seal.number), None, what);
+        }
+        if seal.kind == SealKind::Events {
+            // More than were sealed, so that one that was inserted shows.
+            let present = present(session, seal.first, seal.end, i64::MAX)?;
+            report.sealed += present.len() as i64;
+            for (id, fault) in compare(&seal, &present, &is_pruned) {
+                report.note(Some(seal.number), Some(id), fault.sentence());
+            }
+        }
+        before = Some((seal, hash));
+    }
+    report.head = before.as_ref().map(|(_, hash)| hex(hash));
+    verify_unsealed(session, report, before.map_or(0, |(seal, _)| seal.end))
+}
+
+/// Events that are not sealed yet still have to be whole in themselves.
+fn verify_unsealed(session: &Session, report: &mut Report, mut from: u128) -> Result<()> {
+    loop {
+        let present = present(session, from, u128::MAX, SEAL_EVENTS as i64)?;
+        report.unsealed += present.len() as i64;
+        for event in &present {
+            if let Some(fault) = event.fault {
+                report.note(None, Some(event.id), fault.sentence());
+            }
+        }
+        match present.last() {
+            Some(last) if present.len() == SEAL_EVENTS => from = last.id + 1,
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn present(session: &Session, first: u128, end: u128, limit: i64) -> Result<Vec<Present>> {
+    let args = [arg(session.space()), id_arg(first), id_arg(end), arg(limit)];
+    session
+        .db()
+        .run(&CHECK, &args)?
+        .into_iter()
+        .map(|row| {
+            Ok(Present {
+                id: id_of(&row, 1)?,
+                digest: row.need(2)?,
+                fault: row.get::<String>(3).and_then(|word| Fault::from_word(&word)),
+            })
+        })
+        .collect()
+}
+
+fn stored(row: &Row) -> Result<(Seal, Vec<u8>)> {
+    let kind: String = row.need(2)?;
+    let ids: Vec<pgrx::Uuid> = row.need(6)?;
+    let seal = Seal {
+        number: row.need(1)?,
+        kind: SealKind::from_word(&kind)
+            .ok_or_else(|| Error::Internal(format!("a seal of kind {kind:?}")))?,
+        sealed_at: Instant::from_micros(i64::from(row.need::<TimestampWithTimeZone>(3)?)),
+        first: id_of(row, 4)?,
+        end: id_of(row, 5)?,
+        ids: ids.iter().map(|id| u128::from_be_bytes(*id.as_bytes())).collect(),
+        digests: row.need(7)?,
+        previous: row.get::<Vec<u8>>(8).map(|hash| hash_of(&hash)).transpose()?,
+    };
+    Ok((seal, row.need(9)?))
+}
+
+/// Removes what is older than the retention, sealed before and noted in a seal of its own; answers how many events
+/// went, and the instant before which they lay.
+pub fn prune(session: &Session, retention: Retention) -> Result<(i64, Instant)> {
+    let tip = lock_tip(session)?;
+    let mut tip = seal_from(session, tip, &mut Report::default())?;
+    let cutoff = Instant::from_micros(now().micros().saturating_sub(retention.micros()));
+    let bound = u128::from_be_bytes(first_id_at(cutoff)).min(tip.end);
+    let mut ids = Vec::new();
+    for row in session.db().run(&PRUNE, &[arg(session.space()), id_arg(bound)])? {
+        ids.push(id_of(&row, 1)?);
+    }
+    for some in ids.chunks(SEAL_EVENTS) {
+        tip = add(session, &tip, SealKind::Prune, tip.end, some.to_vec(), Vec::new())?;
+    }
+    Ok((ids.len() as i64, cutoff))
+}
