@@ -56,7 +56,7 @@ select
   e.name,
   e.meta,
   e.temporal,
-  e.content,
+  nullif(e.content, '') as content,
   e.version,
   replace(e.version_hash::text, '-', '') as version_hash
 from me.readable_trees() as r
@@ -75,9 +75,9 @@ comment on column me.memory_events.api_key_name is 'The name of that key.';
 comment on column me.memory_events.memory_id is 'The memory, which may be gone.';
 comment on column me.memory_events.tree is 'Where it was.';
 comment on column me.memory_events.name is 'Its name after the event; before, for a delete.';
-comment on column me.memory_events.meta is 'Its metadata.';
+comment on column me.memory_events.meta is 'Its metadata; null once purged. That of a purge is its reason.';
 comment on column me.memory_events.temporal is 'Its time.';
-comment on column me.memory_events.content is 'Its text.';
+comment on column me.memory_events.content is 'Its text; null once purged.';
 comment on column me.memory_events.version is 'Its version.';
 comment on column me.memory_events.version_hash is 'Its version hash.';
 

@@ -13,7 +13,7 @@ const UNIX_TO_POSTGRES_MICROS: i64 = 946_684_800_000_000;
 /// Bits of a UUIDv7 below its milliseconds.
 const BELOW_MILLIS: u32 = 80;
 /// How far the wall clock of an event may lag behind the time in its id, in milliseconds: a backend whose clock was
-/// set back goes on counting from the latest id it made.
+/// set back goes on counting from the latest id it made. No call takes as long either.
 const LAG_MILLIS: i64 = 24 * 3600 * 1000;
 const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -214,7 +214,9 @@ impl Filter {
             above = above.max(first_id(millis(since)).saturating_sub(1));
         }
         if let Some(operation) = self.operation {
-            above = above.max(u128::from_be_bytes(*operation.as_bytes()));
+            let made = u128::from_be_bytes(*operation.as_bytes());
+            above = above.max(made);
+            below = below.min(made.saturating_add((LAG_MILLIS as u128) << BELOW_MILLIS));
         }
         if let Some(until) = self.until {
             below = below.min(first_id(millis(until).saturating_add(LAG_MILLIS)));
@@ -351,7 +353,8 @@ mod tests {
         assert_eq!(since.ids(Order::Newest, cursor), ((2 << 80) - 1, 7 << 80));
         assert_eq!(since.ids(Order::Oldest, cursor), (7 << 80, u128::MAX));
         let operation = Filter { operation: Some(id()), ..Filter::default() };
-        assert_eq!(operation.ids(Order::Newest, None).0, u128::from_be_bytes(*id().as_bytes()));
+        let made = u128::from_be_bytes(*id().as_bytes());
+        assert_eq!(operation.ids(Order::Newest, None), (made, made + (86_400_000 << 80)));
         for extreme in [i64::MIN, i64::MAX] {
             let both = Some(Instant::from_micros(extreme));
             Filter { since: both, until: both, ..Filter::default() }.ids(Order::Newest, None);

@@ -192,6 +192,19 @@ select r->'version' as version from me.memory_create('anew', '/share/c', id => :
 select pg_temp.log(:'live');
 select me.audit_seal()->'sealed' as sealed;
 select pg_temp.proof();
+select operation, content, meta from me.memory_events where memory_id = :'id' order by event_id;
+-- Nothing rests on the session's settings.
+set timezone = 'America/New_York';
+set datestyle = 'German, DMY';
+set extra_float_digits = -10;
+set bytea_output = 'escape';
+set intervalstyle = 'sql_standard';
+select pg_temp.proof();
+reset timezone;
+reset datestyle;
+reset extra_float_digits;
+reset bytea_output;
+reset intervalstyle;
 -- A purge cannot be faked, nor its record taken away.
 begin;
 delete from me.memory_event where operation = 'purge' and memory_id = :'id';
