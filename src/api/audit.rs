@@ -22,7 +22,14 @@ fn answer(report: &Report) -> Result<Jsonb> {
     let problems: Vec<Value> = report
         .problems
         .iter()
-        .map(|problem| json!({"seal": problem.seal, "eventId": problem.event, "problem": problem.what}))
+        .map(|problem| {
+            json!({
+                "seal": problem.seal,
+                "eventId": problem.event,
+                "journalRow": problem.journal_row,
+                "problem": problem.what,
+            })
+        })
         .collect();
     let answer = json!({
         "ok": problems.is_empty(),

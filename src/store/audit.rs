@@ -1,5 +1,6 @@
 //! Seals the history of memories and of access, verifies it, and prunes it by its own seal.
 
+use super::capsule;
 use super::session::Session;
 use super::spi::{Row, arg};
 use crate::domain::audit::{
@@ -93,15 +94,21 @@ pub struct Problem {
     pub seal: Option<i64>,
     /// The event it concerns.
     pub event: Option<String>,
+    /// The row of the capsule journal it concerns.
+    pub journal_row: Option<i64>,
     /// What is wrong.
     pub what: &'static str,
 }
 
 impl Report {
     fn note(&mut self, seal: Option<i64>, event: Option<u128>, what: &'static str) {
+        let event = event.map(|id| pgrx::Uuid::from_bytes(id.to_be_bytes()).to_string());
+        self.push(Problem { seal, event, journal_row: None, what });
+    }
+
+    fn push(&mut self, problem: Problem) {
         if self.problems.len() < PROBLEMS {
-            let event = event.map(|id| pgrx::Uuid::from_bytes(id.to_be_bytes()).to_string());
-            self.problems.push(Problem { seal, event, what });
+            self.problems.push(problem);
         }
     }
 }
@@ -249,7 +256,18 @@ fn count(session: &Session, tip: &Tip, report: &mut Report) -> Result<()> {
 pub fn verify(session: &Session) -> Result<Report> {
     let mut report = Report::default();
     verify_history(session, &mut report)?;
+    verify_capsules(session, &mut report)?;
     Ok(report)
+}
+
+/// The journal of the capsules is a chain of its own.
+fn verify_capsules(session: &Session, report: &mut Report) -> Result<()> {
+    let verdict = capsule::verify::verify(session)?;
+    if verdict.broken.is_some() {
+        let what = verdict.problem.unwrap_or("the row does not recompute");
+        report.push(Problem { seal: None, event: None, journal_row: verdict.broken, what });
+    }
+    Ok(())
 }
 
 fn verify_history(session: &Session, report: &mut Report) -> Result<()> {

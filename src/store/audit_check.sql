@@ -4,6 +4,12 @@ select e.event_id, e.digest,
     when e.digest is distinct from me._event_digest($1, e.event_id, e.at, e.operation, e.operation_id, e.cause,
       e.actor_id, e.actor_name, e.api_key_id, e.api_key_name, e.memory_id, e.tree::text, e.version, e.content_version,
       e.payload_digest) then 'columns'
+    -- The history of a capsule keeps its name, and nothing else of it.
+    when e.tree operator({ltree}.<@) 'capsules' then case
+      when e.meta is not null or e.temporal is not null or e.content is not null or e.version_hash is not null
+        or e.salt is not null
+        or e.payload_digest is distinct from me._payload_digest('', e.tree::text, e.name, '{}', null, null, '')
+      then 'payload' end
     -- A purge keeps its reason in the metadata, and nothing else.
     when e.operation = 'purge' then case
       when e.version_hash is not null or e.name is not null or e.temporal is not null or e.content is distinct from ''

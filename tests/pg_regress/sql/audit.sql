@@ -215,6 +215,23 @@ update me.memory_event set meta = '{"reason": "another"}' where operation = 'pur
 select pg_temp.proof();
 rollback;
 
+-- Capsules: the history keeps the name and the fact, and their journal is recomputed too.
+select me.capsule_ingest(content => 'The pump needs 6 bar.', source => 'notes', anchor => 'n.md:4', project_id => 'audit') is not null as ingested;
+select me.audit_seal()->'ok' as ok;
+select pg_temp.proof() like 'ok=true%' as ok;
+select split_part(change, ' set ', 2) as change, pg_temp.resealed(change) like 'ok=false%' as noticed from unnest(array[
+  'update me.memory_event set name = ''cap-9'' where tree::text like ''capsules.%''',
+  'update me.memory_event set content = ''x'' where tree::text like ''capsules.%''',
+  'update me.memory_event set salt = ''x'' where tree::text like ''capsules.%''',
+  'update me.capsule_audit set actor = ''somebody''',
+  'update me.capsule_audit set seq = 2 where seq = 1'
+]) with ordinality as c (change, n) order by n;
+begin;
+update me.capsule_audit set actor = 'somebody';
+select p from me.audit_verify() as v, jsonb_array_elements(v->'problems') as p;
+rollback;
+select pg_temp.refused('select me.memory_purge(id, ''no'') from me.memories where tree = ''/capsules/audit''');
+
 -- Prune: kept for ever unless me.history_retention is set; the state at the horizon stays.
 show me.history_retention;
 select me.history_prune();
