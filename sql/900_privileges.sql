@@ -45,11 +45,13 @@ grant execute on function
   me.memory_delete_orphans,
   me.memory_delete_tree,
   me.memory_export,
+  me.memory_export_files,
   me.memory_export_rows,
   me.memory_get,
   me.memory_get_by_path,
   me.memory_search,
   me.memory_import,
+  me.memory_import_records,
   me.memory_mv,
   me.memory_tree,
   me.memory_history,
@@ -131,11 +133,13 @@ comment on function me.memory_delete_by_path is 'Deletes the memory of a tree an
 comment on function me.memory_delete_orphans is 'Deletes the named memories below root whose metadata contains meta_contains and that keep does not name.';
 comment on function me.memory_delete_tree is 'Deletes every memory at or below a tree, or only counts them. Their history stays.';
 comment on function me.memory_export is 'The matching memories as one text: json, yaml, or md for a single one.';
+comment on function me.memory_export_files is 'Exports memories as Markdown files: count and for each file its path below a folder and its content; at most 1000.';
 comment on function me.memory_export_rows is 'Every matching memory, one row each, in id order; without limit and never held as a whole.';
 comment on function me.memory_get is 'The record of an id, or the selected parts of it.';
 comment on function me.memory_get_by_path is 'The record of tree/name, or the selected parts of it.';
 comment on function me.memory_search is 'Finds memories by words, by meaning or both, within filters; filters alone list by id.';
 comment on function me.memory_import is 'Stores the memories of a text (json, yaml, md), all or none; what is there already is skipped.';
+comment on function me.memory_import_records is 'The records of a text as me.memory_import() reads them, a row each, for clients that import in parts. Stores nothing.';
 comment on function me.memory_mv is 'Moves every memory at or below source to the same place below destination, or only counts them.';
 comment on function me.memory_tree is 'The trees below one, each with the number of readable memories at or below it.';
 comment on function me.memory_get is 'The record of an id, or the selected parts of it; as_of asks for the state at an instant.';

@@ -1,15 +1,14 @@
 //! The connections, and the statements that run on them.
 
-use crate::arguments::Arguments;
 use crate::options::Options;
 use crate::outcome::{Failure, Refusal};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
-use std::future::Future;
 use std::time::Duration;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{NoTls, Row};
+use tokio_util::sync::CancellationToken;
 
 /// Runs a tool: its answer as JSON in the specification's order of keys, and as the text asked for.
 const CALL: &str = "\
@@ -18,10 +17,10 @@ select me.format(value, 'json'), case when $3::text is not null then me.format(v
 
 const TOOLS: &str = "select me.mcp_tools($1::text)::text";
 
-const PREPARE: &str = "\
-select set_config('statement_timeout', $1::text, false),
-       set_config('me.space', $2::text, false),
-       set_config('me.space_locked', $3::text, false)";
+const TIMEOUT: &str = "select set_config('statement_timeout', $1::text, false)";
+
+const LOCK: &str =
+    "select set_config('me.space', $1::text, false), set_config('me.space_locked', 'on', false)";
 
 /// What a statement may be given.
 pub type Parameter<'a> = &'a (dyn ToSql + Sync);
@@ -30,8 +29,15 @@ pub type Parameter<'a> = &'a (dyn ToSql + Sync);
 pub struct Answer {
     /// JSON.
     pub json: String,
-    /// The text for the model, unless JSON was asked for.
+    /// The text for the model, when one was asked for.
     pub text: Option<String>,
+}
+
+/// On whose behalf a statement runs.
+#[derive(Clone, Default)]
+pub struct Asker {
+    /// Ends when the answer is not wanted any more: then the statement is stopped, in the database as well.
+    pub stop: CancellationToken,
 }
 
 /// The database, through a bounded number of connections.
@@ -61,10 +67,10 @@ impl Database {
             .post_create(Hook::async_fn(move |client, _| {
                 let (space, statement_timeout) = (space.clone(), statement_timeout.clone());
                 Box::pin(async move {
-                    let locked = if space.is_some() { "on" } else { "off" };
-                    let parameters: [Parameter; 3] =
-                        [&statement_timeout, &space.unwrap_or_default(), &locked];
-                    client.query_one(PREPARE, &parameters).await.map_err(HookError::Backend)?;
+                    client.query_one(TIMEOUT, &[&statement_timeout]).await.map_err(HookError::Backend)?;
+                    if let Some(space) = space {
+                        client.query_one(LOCK, &[&space]).await.map_err(HookError::Backend)?;
+                    }
                     Ok(())
                 })
             }))
@@ -75,54 +81,72 @@ impl Database {
 
     /// The definitions of the tools, a JSON array.
     pub async fn tools(&self, toolset: Option<&str>) -> Result<String, Failure> {
-        let row = self.query_again_if_dead(TOOLS, &[&toolset]).await?;
-        value(&row, 0)
+        value(&self.read_row(&Asker::default(), TOOLS, &[&toolset]).await?, 0)
     }
 
-    /// Runs a tool. One that only reads is run again, once, when its connection turns out to be dead (MCP-8).
-    /// A call whose client has cancelled it is stopped in the database as well.
+    /// Runs a tool that may write.
     pub async fn call(
         &self,
+        asker: &Asker,
         tool: &str,
-        arguments: &Arguments,
+        arguments: &str,
         text: Option<&str>,
-        reads: bool,
-        cancelled: impl Future<Output = ()>,
     ) -> Result<Answer, Failure> {
-        let parameters: [Parameter; 3] = [&tool, &&*arguments.0, &text];
-        let mut cancelled = std::pin::pin!(cancelled);
-        let row = match self.query(CALL, &parameters, cancelled.as_mut()).await {
-            Err(Failure::Unavailable(_)) if reads => self.query(CALL, &parameters, cancelled).await?,
-            other => other?,
-        };
-        Ok(Answer { json: value(&row, 0)?, text: value(&row, 1)? })
+        Answer::of(&one(self.rows(asker, CALL, &[&tool, &arguments, &text]).await?)?)
     }
 
-    async fn query_again_if_dead(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Row, Failure> {
-        match self.query(sql, parameters, std::future::pending()).await {
-            Err(Failure::Unavailable(_)) => self.query(sql, parameters, std::future::pending()).await,
+    /// Runs a tool that only reads: once more when its connection turns out to be dead (MCP-8).
+    pub async fn read(
+        &self,
+        asker: &Asker,
+        tool: &str,
+        arguments: &str,
+        text: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        Answer::of(&self.read_row(asker, CALL, &[&tool, &arguments, &text]).await?)
+    }
+
+    /// The one row of a statement that only reads.
+    pub async fn read_row(
+        &self,
+        asker: &Asker,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Row, Failure> {
+        one(self.read_rows(asker, sql, parameters).await?)
+    }
+
+    /// The rows of a statement that only reads.
+    pub async fn read_rows(
+        &self,
+        asker: &Asker,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        match self.rows(asker, sql, parameters).await {
+            Err(Failure::Unavailable(_)) => self.rows(asker, sql, parameters).await,
             other => other,
         }
     }
 
-    async fn query(
+    /// The rows of a statement.
+    pub async fn rows(
         &self,
+        asker: &Asker,
         sql: &str,
         parameters: &[Parameter<'_>],
-        cancelled: impl Future<Output = ()>,
-    ) -> Result<Row, Failure> {
-        let mut cancelled = std::pin::pin!(cancelled);
+    ) -> Result<Vec<Row>, Failure> {
         let client = tokio::select! {
-            client = self.pool.get() => client.map_err(|error| self.not_connected(error))?,
-            () = &mut cancelled => return Err(Failure::Cancelled),
+            client = self.pool.get() => client.map_err(not_connected)?,
+            () = asker.stop.cancelled() => return Err(Failure::Cancelled),
         };
         let work = async {
             let statement = client.prepare_cached(sql).await?;
-            client.query_one(&statement, parameters).await
+            client.query(&statement, parameters).await
         };
         let stopped = tokio::select! {
-            result = work => return result.map_err(|error| self.failed(client, error)),
-            () = cancelled => Failure::Cancelled,
+            result = work => return result.map_err(|error| self.failed(client, &error)),
+            () = asker.stop.cancelled() => Failure::Cancelled,
             // The server's own limit comes first; this one is for a server that does not answer at all.
             () = tokio::time::sleep(self.timeout + Duration::from_secs(2)) => Failure::TooSlow,
         };
@@ -133,34 +157,42 @@ impl Database {
         Err(stopped)
     }
 
-    fn not_connected(&self, error: PoolError) -> Failure {
-        match error {
-            PoolError::Timeout(_) => Failure::Unavailable("no connection became free in time".into()),
-            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                match error.as_db_error() {
-                    Some(refusal) => Failure::Unavailable(refusal.message().to_owned()),
-                    None => Failure::Unavailable(chain(&error)),
-                }
-            }
-            other => Failure::Unavailable(other.to_string()),
-        }
-    }
-
-    fn failed(&self, client: Object, error: tokio_postgres::Error) -> Failure {
+    fn failed(&self, client: Object, error: &tokio_postgres::Error) -> Failure {
         let failure = match error.as_db_error().map(Refusal::from) {
             Some(refusal) if refusal.ends_connection() => Failure::Unavailable(refusal.message),
             Some(refusal) => return Failure::Refused(Box::new(refusal)),
-            None if error.is_closed() || client.is_closed() => Failure::Unavailable(chain(&error)),
-            None => return Failure::Internal(chain(&error)),
+            None if error.is_closed() || client.is_closed() => Failure::Unavailable(chain(error)),
+            None => return Failure::Internal(chain(error)),
         };
-        // Its brothers are of the same server: the next call makes a new one.
+        // The others are of the same server: the next call makes a new one.
         drop(Object::take(client));
         self.pool.retain(|_, _| false);
         failure
     }
 }
 
-fn value<'a, T: tokio_postgres::types::FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+impl Answer {
+    fn of(row: &Row) -> Result<Self, Failure> {
+        Ok(Self { json: value(row, 0)?, text: value(row, 1)? })
+    }
+}
+
+fn not_connected(error: PoolError) -> Failure {
+    Failure::Unavailable(match error {
+        PoolError::Timeout(_) => "no connection became free in time".into(),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            error.as_db_error().map_or_else(|| chain(&error), |refusal| refusal.message().to_owned())
+        }
+        other => other.to_string(),
+    })
+}
+
+fn one(rows: Vec<Row>) -> Result<Row, Failure> {
+    rows.into_iter().next().ok_or_else(|| Failure::Internal("the database answered without a row".into()))
+}
+
+/// A column of a row.
+pub fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(|error| Failure::Internal(chain(&error)))
 }
 

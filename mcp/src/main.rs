@@ -4,9 +4,11 @@
 
 mod arguments;
 mod db;
+mod files;
 mod log;
 mod options;
 mod outcome;
+mod resources;
 mod server;
 mod stdio;
 mod tools;
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
 
 async fn serve(options: Options) -> Result<(), String> {
     let database = Arc::new(db::Database::new(&options)?);
-    let server = MemoryServer::new(database, &options);
+    let server = MemoryServer::new(database, &options)?;
     server.check().await?;
     stdio::serve(server, &options).await
 }

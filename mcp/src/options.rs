@@ -10,12 +10,13 @@ const URL_VARIABLE: &str = "MEMORY_ENGINE_URL";
 const HELP: &str = "\
 memory-engine-mcp: serves the tools of memory_engine to MCP clients, on standard input and output.
 
-    memory-engine-mcp [--url URL] [--space SPACE] [--toolset memory|capsule|all]
+    memory-engine-mcp [--url URL] [--space SPACE] [--toolset memory|capsule|all] [--files FOLDER]
 
     --url URL           the database, postgres://role:password@host/database; better given in the variable
                         MEMORY_ENGINE_URL, for a command line can be read by others
     --space SPACE       locks the server to one space: its tools have no argument \"space\"
     --toolset TOOLSET   the tools to offer: memory, capsule or all (all unless said)
+    --files FOLDER      lets import and export read and write files below this folder, in the argument \"path\"
     --connections N     the most connections to the database (8 unless said)
     --timeout SECONDS   the longest a call may take (60 unless said)
     --help, --version";
@@ -36,6 +37,8 @@ pub struct Options {
     pub space: Option<String>,
     /// Which tools, in the words of `me.mcp_tools`.
     pub toolset: Option<String>,
+    /// The folder that import and export may use.
+    pub files: Option<String>,
     /// The most connections.
     pub connections: usize,
     /// The longest a call may take.
@@ -50,12 +53,14 @@ impl Options {
 
     fn parse(mut parser: lexopt::Parser, environment_url: Option<String>) -> Result<Start, String> {
         let (mut url, mut space, mut toolset) = (environment_url, None, None);
+        let mut files = None;
         let (mut connections, mut timeout) = (8, 60);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Long("url") => url = Some(text(&mut parser)?),
                 Long("space") => space = Some(text(&mut parser)?),
                 Long("toolset") => toolset = Some(text(&mut parser)?),
+                Long("files") => files = Some(text(&mut parser)?),
                 Long("connections") => connections = number(&mut parser, "--connections")?,
                 Long("timeout") => timeout = number(&mut parser, "--timeout")?,
                 Long("help") | Short('h') => return Ok(Start::Say(HELP.to_owned())),
@@ -73,6 +78,7 @@ impl Options {
             config: config(&url)?,
             space,
             toolset,
+            files,
             connections: usize::try_from(connections).map_err(|_| "--connections is too large")?,
             timeout: Duration::from_secs(timeout),
         })))

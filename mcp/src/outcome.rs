@@ -47,6 +47,14 @@ impl From<&DbError> for Refusal {
 }
 
 impl Refusal {
+    /// One of our own, in the database's form.
+    pub fn validation(argument: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let mut detail = Map::new();
+        detail.insert("code".into(), "VALIDATION".into());
+        detail.insert("argument".into(), argument.into());
+        Self { sqlstate: "22023".into(), message: message.into(), hint: Some(hint.into()), detail }
+    }
+
     /// Whether the server is going away, or is not the one that takes writes any more: the connection is of no use.
     pub fn ends_connection(&self) -> bool {
         matches!(self.sqlstate.as_str(), "57P01" | "57P02" | "57P03" | "57P05" | "25006")

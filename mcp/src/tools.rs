@@ -1,10 +1,13 @@
 //! The tools as the database defines them, remembered between calls.
 
-use crate::db::Database;
+use crate::db::{Asker, Database};
+use crate::files;
 use crate::outcome::Failure;
 use rmcp::model::Tool;
+use serde::Deserialize;
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
+use tokio::sync::OnceCell;
 
 /// How long definitions are believed. They change when the extension is updated.
 pub const FRESH: Duration = Duration::from_secs(60);
@@ -12,20 +15,25 @@ pub const FRESH: Duration = Duration::from_secs(60);
 /// The definitions of one toolset.
 pub struct Tools {
     toolset: Option<String>,
+    with_files: bool,
     known: RwLock<Option<(Instant, Arc<Vec<Tool>>)>>,
+    space: OnceCell<String>,
 }
 
 impl Tools {
-    /// Of a toolset, in the words of `me.mcp_tools`.
-    pub fn new(toolset: Option<String>) -> Self {
-        Self { toolset, known: RwLock::new(None) }
+    /// Of a toolset, in the words of `me.mcp_tools`; with files, two of them take a path.
+    pub fn new(toolset: Option<String>, with_files: bool) -> Self {
+        Self { toolset, with_files, known: RwLock::new(None), space: OnceCell::new() }
     }
 
     /// All of them, as they are now.
     pub async fn list(&self, database: &Database) -> Result<Arc<Vec<Tool>>, Failure> {
         let text = database.tools(self.toolset.as_deref()).await?;
-        let tools: Vec<Tool> = serde_json::from_str(&text)
+        let mut tools: Vec<Tool> = serde_json::from_str(&text)
             .map_err(|error| Failure::Internal(format!("me.mcp_tools() answered something else: {error}")))?;
+        if self.with_files {
+            files::describe(&mut tools);
+        }
         let tools = Arc::new(tools);
         if let Ok(mut known) = self.known.write() {
             *known = Some((Instant::now(), Arc::clone(&tools)));
@@ -40,6 +48,24 @@ impl Tools {
             return Ok(Some(tool));
         }
         Ok(named(&self.list(database).await?))
+    }
+
+    /// The space of a call that names none, as the database tells it; it is the same for the life of this server.
+    pub async fn space(&self, database: &Database, asker: &Asker) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Context {
+            space: Option<Space>,
+        }
+        #[derive(Deserialize)]
+        struct Space {
+            slug: String,
+        }
+        let ask = || async {
+            let answer = database.read(asker, "me_memory_context", "{}", None).await.map_err(|_| ())?;
+            let context: Context = serde_json::from_str(&answer.json).map_err(|_| ())?;
+            context.space.map(|space| space.slug).ok_or(())
+        };
+        self.space.get_or_try_init(ask).await.ok().cloned()
     }
 
     fn fresh(&self) -> Option<Arc<Vec<Tool>>> {

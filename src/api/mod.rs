@@ -8,6 +8,7 @@ mod audit;
 pub mod batch;
 pub mod capsule;
 pub mod embedding;
+mod files;
 pub mod filters;
 pub mod format;
 pub mod history;

@@ -52,6 +52,13 @@ impl Instant {
         format!("{date}T{time}.{:03}Z", micros / 1_000)
     }
 
+    /// `YYYY-MM-DDTHH:MM:SS.mmmmmmZ`: all of it, in the grammar of TEMP-1.
+    #[must_use]
+    pub fn to_iso_micros(self) -> String {
+        let (date, time, micros) = self.fields();
+        format!("{date}T{time}.{micros:06}Z")
+    }
+
     /// PostgreSQL's text under TimeZone UTC and DateStyle ISO (HASH-6): `2025-03-04 05:06:07.5+00`.
     #[must_use]
     pub fn to_pg_text(self) -> String {
