@@ -65,3 +65,31 @@ comment on column me.access_event.digest is 'SHA-256 over the event: what a seal
 select pg_catalog.pg_extension_config_dump('me.gateway', '');
 select pg_catalog.pg_extension_config_dump('me.group_member', '');
 select pg_catalog.pg_extension_config_dump('me.access_event', '');
+
+create table me.api_key (
+  lookup text collate "C" primary key check (lookup ~ '^[A-Za-z0-9_-]{16}$'),
+  id uuid not null,
+  principal_id uuid not null,
+  name text not null check (name <> ''),
+  secret_digest bytea not null check (octet_length(secret_digest) = 32),
+  allow jsonb check (jsonb_typeof(allow) = 'object'),
+  created_at timestamptz not null,
+  created_by text not null,
+  expires_at timestamptz,
+  revoked_at timestamptz
+);
+create unique index api_key_id_key on me.api_key (id);
+create index api_key_principal_idx on me.api_key (principal_id);
+comment on table me.api_key is 'API keys. Of a secret only its digest is stored; revoked ones stay, for events name them.';
+comment on column me.api_key.lookup is 'The part of the key that is no secret.';
+comment on column me.api_key.id is 'UUIDv7; events name it.';
+comment on column me.api_key.principal_id is 'Who holds it.';
+comment on column me.api_key.name is 'What its holder calls it.';
+comment on column me.api_key.secret_digest is 'SHA-256 of the secret, which is 192 random bits.';
+comment on column me.api_key.allow is 'The spaces it is for and how far it reaches there; null for whatever its holder may.';
+comment on column me.api_key.created_at is 'When it was made.';
+comment on column me.api_key.created_by is 'Name of the principal that made it.';
+comment on column me.api_key.expires_at is 'When it stops counting; null for never.';
+comment on column me.api_key.revoked_at is 'When it was revoked; null while it counts.';
+
+select pg_catalog.pg_extension_config_dump('me.api_key', '');

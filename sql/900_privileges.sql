@@ -79,6 +79,10 @@ alter function me.readable_trees() called on null input;
 alter function me.space_list() called on null input;
 
 -- What each function is for. Arguments and results are in docs/reference.md.
+comment on function me.api_key_authenticate is 'Proves an API key: until the transaction ends, the gateway acts as its holder. For gateways.';
+comment on function me.api_key_create is 'Makes an API key for a principal; its text is in this answer and never again.';
+comment on function me.api_key_list is 'The API keys of a principal, or of everybody, without their secrets.';
+comment on function me.api_key_revoke is 'Revokes an API key for good.';
 comment on function me.embedding_claim is 'Hands out entries of the queue to a worker outside the server: batch_size (10) for lock_seconds (300), at most max_attempts (3) times each.';
 comment on function me.embedding_complete is 'Stores the vectors of a claimed entry, one for each window, if the memory still has that content: outcome completed or cancelled.';
 comment on function me.embedding_fail is 'Records why a claimed entry could not be embedded; it can be claimed again after a growing delay.';

@@ -80,6 +80,8 @@ pub enum Forbidden {
     Space(String),
     /// Another space than the locked one was asked for.
     Locked(String),
+    /// An API key is wrong, expired or revoked: the same answer.
+    Key,
     /// The role was dropped and made anew (design §4).
     Rebind(String),
     /// Something only admins of the space may do (PRIN-17).
@@ -186,6 +188,9 @@ impl Error {
             Self::Forbidden(Forbidden::Locked(_)) => {
                 "Leave the space out, or switch me.space_locked off for this session.".into()
             }
+            Self::Forbidden(Forbidden::Key) => {
+                "Check that the key was copied whole, and ask who made it whether it still counts.".into()
+            }
             Self::Forbidden(Forbidden::Rebind(_)) => {
                 "Ask a superuser to call me.principal_rebind() if this is the same person or service.".into()
             }
@@ -276,7 +281,8 @@ impl Error {
             Self::Forbidden(Forbidden::Only { action, .. }) => {
                 put("action", (*action).into());
             }
-            Self::EmbeddingNotConfigured
+            Self::Forbidden(Forbidden::Key)
+            | Self::EmbeddingNotConfigured
             | Self::EmbeddingFailed { .. }
             | Self::Capsule(Fault::Broken(_))
             | Self::Internal(_) => {}
@@ -327,6 +333,7 @@ impl fmt::Display for Error {
             Self::Forbidden(Forbidden::Locked(space)) => {
                 write!(f, "this session is locked to space \"{space}\"")
             }
+            Self::Forbidden(Forbidden::Key) => write!(f, "the API key is not valid"),
             Self::Forbidden(Forbidden::Rebind(role)) => {
                 write!(f, "role \"{role}\" is not the role that was registered under this name")
             }

@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 static SPACE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static SPACE_LOCKED: GucSetting<bool> = GucSetting::<bool>::new(false);
 static PRINCIPAL: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static API_KEY: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static ACTOR: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static PROJECT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static CAPSULE_KEY_FILE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
@@ -34,16 +35,41 @@ pub enum Acting {
     AsItself,
     /// The application user of this name.
     For(String),
+    /// The holder of a key that was proven: what stands for it.
+    WithKey(String),
+    /// An application user and the holder of a key at once.
+    Ambiguous,
     /// A name that was set before this transaction: it has ended, and acting for it would be a mistake.
     Outlived,
 }
 
 /// Whom the caller acts for. A value counts in the transaction that set it, and no longer.
 pub fn principal() -> Acting {
-    match non_empty(&PRINCIPAL) {
-        None => Acting::AsItself,
-        Some(name) if set_in_this_transaction(c"me.principal") => Acting::For(name),
-        Some(_) => Acting::Outlived,
+    match (non_empty(&PRINCIPAL), non_empty(&API_KEY)) {
+        (None, None) => Acting::AsItself,
+        (Some(name), None) if set_in_this_transaction(c"me.principal") => Acting::For(name),
+        (None, Some(token)) if set_in_this_transaction(c"me.api_key") => Acting::WithKey(token),
+        (Some(_), Some(_)) => Acting::Ambiguous,
+        (Some(_), None) | (None, Some(_)) => Acting::Outlived,
+    }
+}
+
+/// Notes a proven key until the transaction ends, as `SET LOCAL` would.
+pub fn set_api_key(token: &str) {
+    // A token of ours holds no zero byte.
+    let Ok(token) = CString::new(token) else { return };
+    // SAFETY: the setting is defined by this library; both strings outlive the call.
+    unsafe {
+        pg_sys::set_config_option(
+            c"me.api_key".as_ptr(),
+            token.as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_LOCAL,
+            true,
+            0,
+            false,
+        );
     }
 }
 
@@ -130,6 +156,14 @@ pub fn register() {
         &PRINCIPAL,
         GucContext::Userset,
         GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"me.api_key",
+        c"What stands for an API key that was proven in this transaction.",
+        c"me.api_key_authenticate() sets it; a value of one's own proves nothing.",
+        &API_KEY,
+        GucContext::Userset,
+        GucFlags::NO_SHOW_ALL,
     );
     GucRegistry::define_string_guc(
         c"me.actor",

@@ -3,6 +3,7 @@
 //! A rule found here is in the wrong file.
 
 pub mod access;
+pub mod api_key;
 pub mod arguments;
 mod audit;
 pub mod batch;

@@ -56,6 +56,26 @@ pub struct Grant {
     pub level: Level,
 }
 
+impl Grant {
+    /// What two sets of grants have in common (PRIN-16): of each pair whose trees are related, the deeper tree at the
+    /// lower level.
+    pub fn ceiling(held: &[Self], declared: &[Self]) -> Vec<Self> {
+        let mut common: Vec<Self> = Vec::new();
+        for (one, other) in held.iter().flat_map(|one| declared.iter().map(move |other| (one, other))) {
+            let deeper = match (one.tree.contains(&other.tree), other.tree.contains(&one.tree)) {
+                (true, _) => &other.tree,
+                (_, true) => &one.tree,
+                _ => continue,
+            };
+            let grant = Self { tree: deeper.clone(), level: one.level.min(other.level) };
+            if !common.contains(&grant) {
+                common.push(grant);
+            }
+        }
+        common
+    }
+}
+
 /// The effective grants of a caller in one space, as they stood when the call began (ACC-11).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rights {
@@ -135,6 +155,31 @@ mod tests {
         assert!(!rights.allow(Level::Owner, &tree("a.b")));
         assert!(!rights.allow(Level::Read, &tree("a")));
         assert!(!rights.allow(Level::Read, &tree("a.bc")));
+    }
+
+    /// Small trees, so that they are often related.
+    fn some_grants() -> impl proptest::strategy::Strategy<Value = Vec<Grant>> {
+        use proptest::prelude::*;
+        let tree = prop::collection::vec(prop::sample::select(vec!["a", "b", "ab"]), 0..4);
+        let grant = (tree, prop::sample::select(Level::ALL.to_vec()))
+            .prop_map(|(labels, level)| Grant { tree: super::tests::tree(&labels.join(".")), level });
+        prop::collection::vec(grant, 0..6)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn under_a_ceiling_is_allowed_exactly_what_both_sides_allow(
+            held in some_grants(),
+            declared in some_grants(),
+            at in some_grants(),
+        ) {
+            let common = Rights::Grants(Grant::ceiling(&held, &declared));
+            let (held, declared) = (Rights::Grants(held), Rights::Grants(declared));
+            for Grant { tree, level } in &at {
+                let both = held.allow(*level, tree) && declared.allow(*level, tree);
+                proptest::prop_assert_eq!(common.allow(*level, tree), both);
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod history;
 pub mod id;
 pub mod instant;
 pub mod invalid;
+pub mod key;
 pub mod limits;
 pub mod memory;
 pub mod nodes;

@@ -1,5 +1,6 @@
 //! Who is asking, and all it may do in the space of the call: decided once, when the call begins (ACC-11).
 
+use super::api_key::{self, KeyUse};
 use super::owner::AsOwner;
 use super::principal::{self, ByName, Named};
 use super::roles;
@@ -62,6 +63,7 @@ pub struct Caller<'a> {
     identity: Identity,
     cluster: String,
     superuser: bool,
+    key: Option<KeyUse>,
     principal: Option<Principal>,
     home: Option<Home>,
     standing: Standing,
@@ -160,18 +162,34 @@ impl<'a> Caller<'a> {
         space: &str,
     ) -> Result<Self> {
         let cluster = roles::cluster();
-        let identity = match acting {
-            Acting::AsItself => Identity::Role(role),
+        let (identity, key) = match acting {
+            Acting::AsItself => (Identity::Role(role), None),
             Acting::Outlived => return Err(refused_principal(OUTLIVED)),
-            Acting::For(name) => application_user(db, role, &cluster, name)?,
+            Acting::Ambiguous => return Err(refused_principal(AMBIGUOUS)),
+            Acting::For(name) => {
+                require_gateway(db, role, &cluster)?;
+                (application_user(db, &cluster, name)?, None)
+            }
+            Acting::WithKey(token) => {
+                require_gateway(db, role, &cluster)?;
+                let holder = api_key::proven(db, &cluster, role, &token)?;
+                let identity = match holder.role {
+                    Some(role) => Identity::Role(role),
+                    None => application_user(db, &cluster, holder.name)?,
+                };
+                (identity, Some(holder.key))
+            }
         };
-        let superuser = matches!(identity, Identity::Role(role) if roles::is_superuser(role));
+        // A key gives no more than grants do, also when its holder has become a superuser.
+        let superuser =
+            key.is_none() && matches!(identity, Identity::Role(role) if roles::is_superuser(role));
         let mut caller = Self {
             db,
             memory,
             identity,
             cluster,
             superuser,
+            key,
             principal: None,
             home: None,
             standing: Standing::default(),
@@ -236,6 +254,12 @@ impl<'a> Caller<'a> {
         if self.standing.admitted {
             self.standing.grants = grants(&row)?;
         }
+        if let Some(key) = &self.key {
+            let held = std::mem::take(&mut self.standing.grants);
+            self.standing.grants = key.allow.limit(space, held);
+            self.standing.admitted &= key.allow.admits(space);
+            self.standing.admin &= key.allow.admin(space);
+        }
         Ok(())
     }
 
@@ -290,12 +314,40 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// The caller's role, unless it is an application user.
+    /// The caller's role, unless it is an application user, or came with a key that may do less than the role.
     pub fn role(&self) -> Option<pg_sys::Oid> {
         match self.identity {
-            Identity::Role(role) => Some(role),
-            Identity::Application { .. } => None,
+            Identity::Role(role) if !self.key.as_ref().is_some_and(|key| key.allow.is_restricted()) => {
+                Some(role)
+            }
+            _ => None,
         }
+    }
+
+    /// The API key the caller came with.
+    pub fn key(&self) -> Option<&KeyUse> {
+        self.key.as_ref()
+    }
+
+    /// Whether the caller acts as itself and is a gateway.
+    pub fn is_gateway(&self) -> Result<bool> {
+        match self.identity {
+            Identity::Role(role) if self.key.is_none() => is_gateway(self.db, role, &self.cluster),
+            _ => Ok(false),
+        }
+    }
+
+    /// What the caller's key leaves of grants in a space.
+    pub fn limit(&self, space: &str, held: Vec<Grant>) -> Vec<Grant> {
+        match &self.key {
+            Some(key) => key.allow.limit(space, held),
+            None => held,
+        }
+    }
+
+    /// Whether the caller's key is for a space.
+    pub fn key_admits(&self, space: &str) -> bool {
+        self.key.as_ref().is_none_or(|key| key.allow.admits(space))
     }
 
     /// The system identifier of this cluster.
@@ -323,14 +375,14 @@ impl<'a> Caller<'a> {
         self.principal.as_ref().and_then(|principal| arg(pgrx::Uuid::from_bytes(principal.id)))
     }
 
-    /// The API key the caller came with.
+    /// The id of the API key the caller came with.
     pub fn api_key_id(&self) -> Option<pg_sys::Datum> {
-        None
+        self.key.as_ref().and_then(|key| arg(key.id))
     }
 
     /// Its name.
     pub fn api_key_name(&self) -> Option<pg_sys::Datum> {
-        None
+        self.key.as_ref().and_then(|key| arg(key.name.as_str()))
     }
 
     /// Whether the caller is a superuser, who may do everything (design §4).
@@ -414,6 +466,8 @@ const OUTLIVED: Refusal = (
     "act for a principal that an earlier transaction named",
     "the transaction that says SET LOCAL me.principal",
 );
+const AMBIGUOUS: Refusal =
+    ("act for a principal and with an API key at once", "either of the two; leave me.principal empty");
 const NO_GATEWAY: Refusal = ("act for another principal", "gateways; leave me.principal empty");
 const HAS_ROLE: Refusal = (
     "act for a principal that has a role",
@@ -424,12 +478,20 @@ fn refused_principal((action, who): Refusal) -> Error {
     Error::Forbidden(Forbidden::Only { action, who })
 }
 
-/// The application user a gateway acts for: never a superuser, nor anybody who has a role (design §4).
-fn application_user(db: &Db, gateway: pg_sys::Oid, cluster: &str, name: String) -> Result<Identity> {
-    let row = db.row(&GATEWAY, &[arg(gateway), arg(cluster), arg(roles::name(gateway))])?;
-    if row.and_then(|row| row.get(1)) != Some(true) || roles::is_superuser(gateway) {
-        return Err(refused_principal(NO_GATEWAY));
+fn is_gateway(db: &Db, role: pg_sys::Oid, cluster: &str) -> Result<bool> {
+    let row = db.row(&GATEWAY, &[arg(role), arg(cluster), arg(roles::name(role))])?;
+    Ok(row.and_then(|row| row.get(1)) == Some(true) && !roles::is_superuser(role))
+}
+
+fn require_gateway(db: &Db, role: pg_sys::Oid, cluster: &str) -> Result<()> {
+    match is_gateway(db, role, cluster)? {
+        true => Ok(()),
+        false => Err(refused_principal(NO_GATEWAY)),
     }
+}
+
+/// The application user a gateway acts for: never a superuser, nor anybody who has a role (design §4).
+fn application_user(db: &Db, cluster: &str, name: String) -> Result<Identity> {
     if roles::by_name(&name).is_some() {
         return Err(refused_principal(HAS_ROLE));
     }

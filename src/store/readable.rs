@@ -41,7 +41,7 @@ fn roots(caller: &Caller, only: Option<&str>) -> Result<Vec<(String, String)>> {
     Ok(grants
         .into_iter()
         .flat_map(|(space, grants)| {
-            let rights = Rights::Grants(grants);
+            let rights = Rights::Grants(caller.limit(&space, grants));
             let roots = rights.roots(Level::Read).unwrap_or_default();
             roots.into_iter().map(|tree| (space.clone(), tree.as_dotted().to_owned())).collect::<Vec<_>>()
         })

@@ -95,6 +95,10 @@ pub fn create(
     existing: Existing,
 ) -> Result<()> {
     check_lock(slug.as_str())?;
+    if caller.key().is_some_and(|key| key.allow.is_restricted()) {
+        let who = "callers whose API key is not restricted to spaces";
+        return Err(Error::Forbidden(Forbidden::Only { action: "make a space", who }));
+    }
     let (slug, id) = (slug.as_str(), uuid_v7::next());
     let row = caller.db().row(
         &INSERT,
@@ -121,7 +125,8 @@ pub fn list(caller: &Caller) -> Result<Vec<(String, String)>> {
         .db()
         .run(&LIST, &[caller.mine(), arg(caller.is_superuser())])?
         .into_iter()
-        .map(|row| Ok((row.need(1)?, row.need(2)?)))
+        .map(|row| Ok((row.need::<String>(1)?, row.need(2)?)))
+        .filter(|space| space.as_ref().map_or(true, |(slug, _)| caller.key_admits(slug)))
         .collect()
 }
 
