@@ -26,13 +26,18 @@ lexed as materialized (
   select c.id, c.content_version, p.piece, p.pieces, p.configuration, p.length, p.lexemes
   from changed as c
   join me.space as s on s.slug = $1
+  -- A lateral join, so that one entry is looked up: as a condition it may be planned to read those of the whole space.
+  left join lateral (
+    select true as fresh
+    from me.memory_lexeme as l
+    where c.operation = 'update' and l.space = $1 and l.memory_id = c.id and l.piece = 0
+      and l.content_version = c.content_version and s.fulltext_fields = '{content}'
+      and l.configuration = me._fulltext_configuration(s.text_config, s.fulltext_fields)
+    limit 1
+  ) as stored on true
   cross join lateral me._lexemes($1, s.text_config, s.fulltext_fields, c.content, c.name, c.tree::text, c.meta,
     lower(c.temporal), upper(c.temporal)) as p
-  where c.operation = 'insert' or (c.operation = 'update' and not exists (
-    select from me.memory_lexeme as l
-    where l.space = $1 and l.memory_id = c.id and l.piece = 0 and l.content_version = c.content_version
-      and s.fulltext_fields = '{content}'
-      and l.configuration = me._fulltext_configuration(s.text_config, s.fulltext_fields)))
+  where c.operation = 'insert' or (c.operation = 'update' and stored.fresh is null)
 ), lexemes_stored as (
   insert into me.memory_lexeme (
     space, memory_id, piece, pieces, content_version, configuration, length, lexemes)
