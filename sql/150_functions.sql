@@ -26,7 +26,7 @@ return case
 end;
 comment on function me._rebased is 'Internal: the place below destination that a tree has below source, all in dotted form.';
 
-create function me._record(m me.memory, home text) returns jsonb
+create function me._record_of(m me.memory, home text, has_embedding boolean) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object(
   'id', (m).id,
@@ -37,9 +37,14 @@ return jsonb_build_object(
   'temporal', me._temporal_json((m).temporal),
   'version', (m).version,
   'versionHash', replace((m).version_hash::text, '-', ''),
-  'hasEmbedding', me._has_embedding((m).space, (m).id, (m).content_version),
+  'hasEmbedding', has_embedding,
   'createdAt', me._iso_millis((m).created_at),
   'createdBy', (m).created_by,
   'updatedAt', me._iso_millis((m).updated_at)
 );
+comment on function me._record_of is 'Internal: a memory as callers see it (REC-1), where the statement knows whether it has an embedding.';
+
+create function me._record(m me.memory, home text) returns jsonb
+language sql stable parallel safe
+return me._record_of(m, home, me._has_embedding((m).space, (m).id, (m).content_version));
 comment on function me._record is 'Internal: a memory as callers see it (REC-1).';

@@ -83,7 +83,11 @@ fn memory(
         tree: TreePath::parse_required("tree", record.tree.as_deref().unwrap_or(DEFAULT_TREE), home)?,
         name: record.name,
         content: Content::parse("content", record.content, limit)?,
-        meta: record.meta.map_or_else(MetaValue::empty, MetaValue::from_meta),
+        meta: record
+            .meta
+            .map(|meta| meta.within_bytes("meta", limit))
+            .transpose()?
+            .map_or_else(MetaValue::empty, MetaValue::from_meta),
         temporal: record.temporal,
     })
 }

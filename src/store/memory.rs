@@ -37,7 +37,7 @@ statement!(
         include_str!("memory_insert.sql"),
         include_str!("event.sql"),
         include_str!("queue.sql"),
-        "select me._record(i::me.memory, $16) from inserted as i"
+        "select me._record_of(i::me.memory, $16, false) from inserted as i"
     ],
     [
         TEXTOID,

@@ -35,7 +35,10 @@ with planned as (
     updated_at = pg_catalog.transaction_timestamp()
   from judged as j
   where m.space = $1 and m.id = $8
-  returning m.*, j.differs, j.new_text, me._record(m, $17) as record
+  returning m.*, j.differs, j.new_text, me._record_of(m, $17, exists (
+    select from me.embedding_use as u
+    join me.embedded as e on e.space = u.space and e.memory_id = m.id and e.model = u.model
+    where u.space = m.space and u.state = 'current' and e.content_version = m.content_version)) as record
 ), changed as (
   select u.*, 'update' as operation from updated as u where u.differs
 ),

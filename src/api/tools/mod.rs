@@ -6,6 +6,7 @@ use crate::domain::patch::nearest;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 
 /// The files of the catalogue; a tool's schemas may use those of every file.
 const FILES: &[&str] = &[
@@ -53,8 +54,22 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// The catalogue, read once in a backend: reading it costs more than most calls.
+    pub fn load() -> Result<&'static Self> {
+        thread_local! {
+            static CATALOGUE: OnceCell<&'static Catalogue> = const { OnceCell::new() };
+        }
+        CATALOGUE.with(|kept| match kept.get() {
+            Some(catalogue) => Ok(*catalogue),
+            None => {
+                let catalogue: &'static Self = Box::leak(Box::new(Self::read()?));
+                Ok(*kept.get_or_init(|| catalogue))
+            }
+        })
+    }
+
     /// Reads the files.
-    pub fn load() -> Result<Self> {
+    fn read() -> Result<Self> {
         let mut catalogue = Self { schemas: Map::new(), tools: Vec::new() };
         for text in FILES {
             let file: File = serde_json::from_str(text)
