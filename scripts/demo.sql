@@ -1,0 +1,38 @@
+-- A space of its own, as new in every run.
+select me.space_drop('demo') where me.space_list() @> '{"spaces": [{"slug": "demo"}]}';
+select me.space_create('demo', name => 'Demonstration');
+set me.space = 'demo';
+
+-- Real files: this project's documents, and its history in git, one memory a commit, about the time it was made.
+\set docs `scripts/memories docs`
+\set commits `scripts/memories history`
+select 'documents: ' || (me.memory_import(:'docs') ->> 'imported');
+select 'commits: ' || (me.memory_import(:'commits') ->> 'imported') where :'commits' <> '';
+select path, count from jsonb_to_recordset(me.memory_tree() -> 'nodes') as node (path text, count int);
+
+-- Remember something, under a name.
+select me.memory_create('Deploy on Tuesdays, never on Fridays.', tree => 'team/decisions', name => 'deploy-day', meta => '{"topic": "deploy"}') ->> 'id' as id \gset
+
+-- Read it by id, and by path with the parts of interest. As text for people and models:
+select me.memory_get(:'id', '{content,meta.topic,version}');
+select me.memory_get_by_path('team/decisions/deploy-day', '{content:18,createdBy}');
+select me.format(me.memory_get(:'id'));
+
+-- Change it under the version hash that was read.
+select me.memory_get(:'id') ->> 'versionHash' as hash \gset
+select me.memory_update(:'id', :'hash', content => 'Deploy on Mondays, never on Fridays.') ->> 'version';
+
+-- Somebody else read it before that. Their change would undo it, so it is refused:
+select me.memory_update(:'id', :'hash', content => 'Deploy on Wednesdays.');
+
+-- Find by words, best first, within filters or without.
+select round(score::numeric, 2), tree || '/' || name, split_part(content, E'\n', 1) from me.search(fulltext => 'version hash of an update', "limit" => 3);
+select me.memory_search(fulltext => 'deploy on mondays', meta => '{"topic": "deploy"}', "select" => '{name,content}');
+
+-- Plain SQL sees the same rows.
+select tree, name, left(content, 30) from me.memories where meta @> '{"topic": "deploy"}';
+select to_char(lower(temporal) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), split_part(content, E'\n', 1) from me.memories where meta @> '{"type": "commit"}' order by temporal desc limit 3;
+
+-- Delete it. What happened stays.
+select me.memory_delete_by_path('team/decisions/deploy-day');
+select operation, tree || '/' || name, 'version ' || version, 'by ' || actor_name, content from me.memory_events where memory_id = :'id' order by event_id;
