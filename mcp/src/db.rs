@@ -5,6 +5,7 @@ use crate::outcome::{Failure, Refusal};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{NoTls, Row};
@@ -33,9 +34,17 @@ pub struct Answer {
     pub text: Option<String>,
 }
 
+const AUTHENTICATE: &str = "select me.api_key_authenticate($1::text)";
+
+/// The text of an API key.
+#[derive(Clone)]
+pub struct Key(pub Arc<str>);
+
 /// On whose behalf a statement runs.
 #[derive(Clone, Default)]
 pub struct Asker {
+    /// The key of whoever asks; without one the server's own role does.
+    pub key: Option<Key>,
     /// Ends when the answer is not wanted any more: then the statement is stopped, in the database as well.
     pub stop: CancellationToken,
 }
@@ -136,22 +145,20 @@ impl Database {
         sql: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, Failure> {
-        let client = tokio::select! {
+        let mut client = tokio::select! {
             client = self.pool.get() => client.map_err(not_connected)?,
             () = asker.stop.cancelled() => return Err(Failure::Cancelled),
         };
-        let work = async {
-            let statement = client.prepare_cached(sql).await?;
-            client.query(&statement, parameters).await
-        };
+        let token = client.cancel_token();
         let stopped = tokio::select! {
-            result = work => return result.map_err(|error| self.failed(client, &error)),
+            result = run(&mut client, asker.key.as_ref(), sql, parameters) => {
+                return result.map_err(|error| self.failed(client, &error));
+            }
             () = asker.stop.cancelled() => Failure::Cancelled,
             // The server's own limit comes first; this one is for a server that does not answer at all.
             () = tokio::time::sleep(self.timeout + Duration::from_secs(2)) => Failure::TooSlow,
         };
         // The connection is in the middle of something: it is given up, and the server told to stop.
-        let token = client.cancel_token();
         drop(Object::take(client));
         let _ = tokio::time::timeout(Duration::from_secs(2), token.cancel_query(NoTls)).await;
         Err(stopped)
@@ -169,6 +176,26 @@ impl Database {
         self.pool.retain(|_, _| false);
         failure
     }
+}
+
+/// Runs a statement: with a key in a transaction of its own, which the key's holder lasts no longer than.
+async fn run(
+    client: &mut Object,
+    key: Option<&Key>,
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let statement = client.prepare_cached(sql).await?;
+    let Some(Key(key)) = key else {
+        return client.query(&statement, parameters).await;
+    };
+    let authenticate = client.prepare_cached(AUTHENTICATE).await?;
+    // Dropped before its end, it is rolled back before anything else runs on the connection.
+    let transaction = client.transaction().await?;
+    transaction.query(&authenticate, &[&&**key]).await?;
+    let rows = transaction.query(&statement, parameters).await?;
+    transaction.commit().await?;
+    Ok(rows)
 }
 
 impl Answer {

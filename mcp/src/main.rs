@@ -5,6 +5,7 @@
 mod arguments;
 mod db;
 mod files;
+mod http;
 mod log;
 mod options;
 mod outcome;
@@ -55,5 +56,8 @@ async fn serve(options: Options) -> Result<(), String> {
     let database = Arc::new(db::Database::new(&options)?);
     let server = MemoryServer::new(database, &options)?;
     server.check().await?;
-    stdio::serve(server, &options).await
+    match &options.listen {
+        Some(listen) => http::serve(server, &options, listen).await,
+        None => stdio::serve(server, &options).await,
+    }
 }

@@ -47,6 +47,11 @@ impl MemoryServer {
         Ok(Self { database, tools, root, space: options.space.as_deref().map(Arc::from) })
     }
 
+    /// The database it serves.
+    pub fn database(&self) -> Arc<Database> {
+        Arc::clone(&self.database)
+    }
+
     /// Looks whether the database answers. One that does not is only reported: it may come. One that refuses is an
     /// error: it would refuse for ever.
     pub async fn check(&self) -> Result<(), String> {
@@ -115,7 +120,13 @@ async fn take_turn(context: &RequestContext<RoleServer>, reads: bool) {
 }
 
 fn asker(context: &RequestContext<RoleServer>) -> Asker {
-    Asker { stop: context.ct.clone() }
+    Asker { key: brought(context).cloned(), stop: context.ct.clone() }
+}
+
+/// What the transport found in a request: beside it on a pipe, in its head over HTTP.
+fn brought<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
+    let head = || context.extensions.get::<http::request::Parts>()?.extensions.get::<T>();
+    context.extensions.get::<T>().or_else(head)
 }
 
 /// The answer in both forms. A tool without a choice of text has JSON with two spaces (FMT-4).
@@ -159,7 +170,7 @@ fn text_format(arguments: &Arguments) -> String {
 
 /// The arguments that the transport lifted out of the message.
 fn lifted(context: &RequestContext<RoleServer>) -> Result<Arguments, ErrorData> {
-    let arguments = context.extensions.get::<Arguments>().cloned().unwrap_or_default();
+    let arguments = brought::<Arguments>(context).cloned().unwrap_or_default();
     match arguments.is_object() {
         true => Ok(arguments),
         false => Err(ErrorData::invalid_params("arguments of tools/call must be an object", None)),
