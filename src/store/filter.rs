@@ -1,7 +1,7 @@
 //! Filters as SQL: the one condition by which rows are searched, counted, exported and moved.
 
 use super::session::Session;
-use super::spi::{Db, Rows, Statement, arg};
+use super::spi::{Db, Rows, Statement, Table, TableStatement, arg};
 use crate::domain::access::Level;
 use crate::domain::filter::{Criteria, Lquery, MetaPredicate, Scope, TemporalFilter, TreeFilter};
 use crate::domain::instant::Instant;
@@ -52,6 +52,48 @@ macro_rules! filtered {
     };
 }
 
+/// The same over a table named at run time, as [`table_statement!`](crate::table_statement); [`Filter::run_on`] runs it.
+#[macro_export]
+macro_rules! filtered_table {
+    ($(#[$doc:meta])* $name:ident, [$($part:expr),+ $(,)?], [$($ty:ident),* $(,)?]) => {
+        thread_local! {
+            $(#[$doc])*
+            static $name: $crate::store::spi::TableStatement = const {
+                $crate::store::spi::TableStatement::planned_per_call(
+                    &[$($part),+],
+                    &[
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTARRAYOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TEXTOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+                        $(pgrx::pg_sys::BuiltinOid::$ty),*
+                    ],
+                )
+            };
+        }
+    };
+}
+
+filtered!(
+    /// Never run: planned to learn how many rows are expected.
+    PASSING,
+    ["select from me.memory as m where ", include_str!("filter.sql")],
+    []
+);
+
 /// How many parameters `filter.sql` has.
 const SHARED: usize = 17;
 
@@ -101,13 +143,37 @@ impl Filter {
         own: [Option<Datum>; OWN],
         limit: i64,
     ) -> Result<Rows> {
+        self.prepare();
+        let mut args = self.args();
+        args.extend(own);
+        db.run_limited(statement, &args, limit)
+    }
+
+    fn prepare(&self) {
         if self.criteria.meta_predicate.as_ref().is_some_and(MetaPredicate::may_compare_times) {
             // Else the answer would depend on the time zone of the session.
             super::owner::use_utc();
         }
+    }
+
+    /// Runs a statement declared by `filtered_table!`, with its own parameters.
+    pub fn run_on<const OWN: usize>(
+        &self,
+        db: &Db,
+        statement: &'static LocalKey<TableStatement>,
+        table: &Table,
+        own: [Option<Datum>; OWN],
+    ) -> Result<Rows> {
+        self.prepare();
         let mut args = self.args();
         args.extend(own);
-        db.run_limited(statement, &args, limit)
+        db.run_on(statement, table, &args)
+    }
+
+    /// How many rows the planner expects to pass.
+    pub fn estimate(&self, db: &Db) -> Result<f64> {
+        self.prepare();
+        db.estimate(&PASSING, &self.args())
     }
 
     fn args(&self) -> Vec<Option<Datum>> {

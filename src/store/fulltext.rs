@@ -5,12 +5,12 @@
 use super::filter::Filter;
 use super::lexeme::Lexer;
 use super::session::Session;
-use super::spi::arg;
+use super::spi::{Rows, arg};
 use super::statistics;
 use super::tsvector::TsVector;
 use crate::domain::limits::FULLTEXT_TERMS;
 use crate::domain::search::bm25::{Collector, Scored};
-use crate::domain::search::findings::{Findings, Query, hex};
+use crate::domain::search::findings::{Findings, Query};
 use crate::domain::search::grep::Pattern;
 use crate::domain::search::request::Words;
 use crate::error::{Error, Result};
@@ -53,76 +53,88 @@ filtered!(
     ],
     [TSQUERYOID, TEXTOID, TEXTOID]
 );
+statement!(
+    /// Some memories, of those that hold a term.
+    GIVEN,
+    ["select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, true, $3)
+      from unnest($4::uuid[]) as w (id)
+      join me.memory_lexeme as l on l.space = $1 and l.memory_id = w.id
+      where l.lexemes @@ $2"],
+    [TEXTOID, TSQUERYOID, TEXTOID, UUIDARRAYOID]
+);
 
-/// What full text search did, for those who ask why.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// How the rows were reached.
-    pub plan: &'static str,
-    /// Distinct terms of the query.
-    pub terms: usize,
-    /// Rows that were scored.
-    pub matched: u64,
-    /// Memories of the space.
-    pub memories: f64,
-}
-
-/// The rows found, and how.
+/// What was found, and how.
 pub struct Found {
     /// The best rows, in order.
     pub best: Vec<Scored>,
-    /// The scores of the rows asked for besides.
-    #[allow(dead_code, reason = "for fusion by score")]
-    pub wanted: Vec<Scored>,
-    /// For those who ask.
-    pub report: Report,
+    /// How the rows were reached.
+    pub plan: &'static str,
+    /// Rows that were scored.
+    pub scored: u64,
+    /// The query, with what is known of its terms now.
+    pub query: Query,
 }
 
-/// The `limit` best memories by words, and the scores of those `wanted`, among the ones that pass the filter.
+/// The `limit` best memories by words, among those that pass the filter.
 pub fn find(
     session: &Session,
     filter: &Filter,
     grep: Option<&Pattern>,
     words: &Words,
     limit: usize,
-    wanted: &[[u8; 16]],
 ) -> Result<Found> {
     let terms = terms(session, words)?;
-    let nothing = Report {
-        plan: "no terms",
-        terms: terms.len(),
-        matched: 0,
-        memories: statistics::corpus(session)?.count,
-    };
-    if terms.is_empty() {
-        return Ok(Found { best: Vec::new(), wanted: Vec::new(), report: nothing });
-    }
-    let all = grep.is_none() && filter.is_whole_space();
-    let documents = if all { None } else { statistics::documents(session, &terms) };
-    let plan = match (all, &documents) {
-        (true, _) => "every match of the space",
-        (false, None) => "every match of the space, filtered",
-        (false, Some(_)) => "matches that pass the filter",
-    };
     let corpus = statistics::corpus(session)?;
-    let query = Query {
+    let mut query = Query {
         terms: terms.iter().map(|(term, _)| term.clone()).collect(),
         in_query: terms.iter().map(|(_, count)| *count).collect(),
         corpus: (corpus.count, corpus.length),
         limit,
-        wanted: wanted.iter().map(hex).collect(),
-        documents,
+        documents: None,
+    };
+    if terms.is_empty() {
+        return Ok(Found { best: Vec::new(), plan: "no terms", scored: 0, query });
+    }
+    let all = grep.is_none() && filter.is_whole_space();
+    if !all {
+        query.documents = statistics::documents(session, &query.terms);
+    }
+    let plan = match (all, &query.documents) {
+        (true, _) => "every match of the space",
+        (false, None) => "every match of the space, filtered",
+        (false, Some(_)) => "matches that pass the filter",
     };
     let begun = Instant::now();
     let findings = run(session, filter, grep, &query, all)?;
     if query.documents.is_none() {
         statistics::learn(session, &query.terms, &findings.documents, begun.elapsed());
+        query.documents = Some(findings.documents);
     }
-    Ok(Found {
-        best: findings.best,
-        wanted: findings.wanted,
-        report: Report { plan, matched: findings.matched, ..nothing },
-    })
+    Ok(Found { best: findings.best, plan, scored: findings.matched, query })
+}
+
+/// The scores of given memories, of those that hold a term. Whether they pass is for the caller to know.
+pub fn scores(session: &Session, query: &Query, ids: &[[u8; 16]]) -> Result<Vec<Scored>> {
+    if ids.is_empty() || query.terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = Query { limit: ids.len(), ..query.clone() };
+    let ids: Vec<pgrx::Uuid> = ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect();
+    let args = [arg(session.space()), Some(tsquery(&query.terms)?), arg(query_text(&query)?), arg(ids)];
+    Ok(findings(session.db().run_limited(&GIVEN, &args, 1)?, &query)?.best)
+}
+
+fn query_text(query: &Query) -> Result<String> {
+    serde_json::to_string(query).map_err(|error| Error::Internal(format!("a query: {error}")))
+}
+
+fn findings(rows: Rows, query: &Query) -> Result<Findings> {
+    let bytes: Option<Vec<u8>> = rows.into_iter().next().and_then(|row| row.get(1));
+    match bytes {
+        None => Ok(Findings { documents: vec![0; query.terms.len()], ..Findings::default() }),
+        Some(bytes) => Findings::from_bytes(&bytes)
+            .ok_or_else(|| Error::Internal("the answer of a full text search is damaged".into())),
+    }
 }
 
 fn run(
@@ -132,21 +144,16 @@ fn run(
     query: &Query,
     all: bool,
 ) -> Result<Findings> {
-    let matching = tsquery(&query.terms)?;
-    let text = serde_json::to_string(query).map_err(|error| Error::Internal(format!("a query: {error}")))?;
+    let matching = Some(tsquery(&query.terms)?);
+    let text = arg(query_text(query)?);
     let rows = if all {
-        session.db().run_limited(&EVERYWHERE, &[arg(session.space()), Some(matching), arg(text)], 1)?
+        session.db().run_limited(&EVERYWHERE, &[arg(session.space()), matching, text], 1)?
     } else {
         let statement = if query.documents.is_some() { &PASSING } else { &COUNTED };
         let pattern = grep.and_then(|pattern| arg(pattern.as_str()));
-        filter.run(session.db(), statement, [Some(matching), arg(text), pattern], 1)?
+        filter.run(session.db(), statement, [matching, text, pattern], 1)?
     };
-    let bytes: Option<Vec<u8>> = rows.into_iter().next().and_then(|row| row.get(1));
-    match bytes {
-        None => Ok(Findings { documents: vec![0; query.terms.len()], ..Findings::default() }),
-        Some(bytes) => Findings::from_bytes(&bytes)
-            .ok_or_else(|| Error::Internal("the answer of a full text search is damaged".into())),
-    }
+    findings(rows, query)
 }
 
 /// The distinct terms of a query with how often each stands in it. What is left out is said.

@@ -74,7 +74,8 @@ pub fn use_row_order() {
     set_until_dropped(c"enable_mergejoin", c"off");
 }
 
-fn set_until_dropped(setting: &std::ffi::CStr, value: &std::ffi::CStr) {
+/// Sets a setting until the guard is dropped.
+pub fn set_until_dropped(setting: &std::ffi::CStr, value: &std::ffi::CStr) {
     // SAFETY: called inside the GUC nest level that `enter` opened; the arguments are the ones the server itself uses
     // to restrict the search path.
     unsafe {

@@ -1,17 +1,21 @@
 //! Runs a search: each arm by itself, then what they found together, then the rows that won.
 
 use super::filter::Filter;
-use super::fulltext;
 use super::jsonb::Jsonb;
+use super::semantic::{self, Target};
 use super::session::Session;
 use super::spi::{Row, arg};
+use super::{fulltext, threads};
 use crate::domain::invalid::{Invalid, excerpt};
+use crate::domain::search::blend::{self, Evidence};
 use crate::domain::search::bm25::Scored;
 use crate::domain::search::grep::Pattern;
-use crate::domain::search::request::{Order, Request};
+use crate::domain::search::request::{Fusion, Order, Request, Words};
+use crate::domain::search::rrf;
 use crate::error::{Error, Result};
 use crate::{filtered, statement};
 use pgrx::prelude::*;
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
@@ -92,68 +96,184 @@ pub struct Outcome {
     pub steps: Vec<Step>,
 }
 
+/// One search as it goes.
+struct Run<'a> {
+    session: &'a Session<'a>,
+    filter: &'a Filter,
+    request: &'a Request,
+    steps: Vec<Step>,
+}
+
 /// Finds what a request asks for among the rows that pass the filter.
 pub fn find(session: &Session, filter: &Filter, request: &Request) -> Result<Outcome> {
+    // A text is embedded before anything is read.
+    let target = request.semantic.as_ref().map(|meaning| Target::of(session, meaning)).transpose()?;
     if let Some(pattern) = &request.grep {
         check_pattern(session, pattern)?;
     }
-    let mut steps = Vec::new();
-    let rows = if request.semantic.is_some() {
-        return Err(Error::EmbeddingNotConfigured);
-    } else if let Some(words) = &request.fulltext {
-        let begun = Instant::now();
-        let found = fulltext::find(session, filter, request.grep.as_ref(), words, request.limit, &[])?;
-        steps.push(fulltext_step(&found, begun));
-        found.best
-    } else {
-        list(session, filter, request, &mut steps)?
-    };
-    Ok(Outcome { rows, steps })
+    let mut run = Run { session, filter, request, steps: Vec::new() };
+    let rows = if request.is_ranked() { run.rank(target.as_ref())? } else { run.list()? };
+    Ok(Outcome { rows, steps: run.steps })
 }
 
-fn fulltext_step(found: &fulltext::Found, begun: Instant) -> Step {
-    Step {
-        name: "fulltext",
-        plan: found.report.plan.to_owned(),
-        rows: found.best.len(),
-        milliseconds: milliseconds(begun),
-        details: vec![
-            ("terms", found.report.terms as f64),
-            ("scored", found.report.matched as f64),
-            ("memories", found.report.memories),
-        ],
+impl Run<'_> {
+    fn grep(&self) -> Option<&Pattern> {
+        self.request.grep.as_ref()
+    }
+
+    fn note(
+        &mut self,
+        name: &'static str,
+        plan: &str,
+        rows: usize,
+        begun: Instant,
+        details: &[(&'static str, f64)],
+    ) {
+        let (plan, details) = (plan.to_owned(), details.to_vec());
+        self.steps.push(Step { name, plan, rows, milliseconds: milliseconds(begun), details });
+    }
+
+    /// Each arm by itself, then what they found together.
+    fn rank(&mut self, target: Option<&Target>) -> Result<Vec<Scored>> {
+        let request = self.request;
+        let blended = request.fusion == Fusion::Blend;
+        let fused = blended || (target.is_some() && request.fulltext.is_some());
+        let limit = if fused { request.candidates } else { request.limit };
+        let fulltext = request.fulltext.as_ref().map(|words| self.fulltext(words, limit)).transpose()?;
+        let semantic = target.map(|target| self.semantic(target, limit)).transpose()?;
+        if blended {
+            return self.blend(&Arms { fulltext, semantic: target.zip(semantic) });
+        }
+        match (fulltext, semantic) {
+            (Some(fulltext), Some(semantic)) => {
+                let begun = Instant::now();
+                let rows = rrf::fuse(&fulltext.best, &semantic, request.weights, request.limit);
+                self.note("fusion", "by rank", rows.len(), begun, &[]);
+                Ok(rows)
+            }
+            (Some(fulltext), None) => Ok(fulltext.best),
+            (None, semantic) => Ok(semantic.unwrap_or_default()),
+        }
+    }
+
+    fn fulltext(&mut self, words: &Words, limit: usize) -> Result<fulltext::Found> {
+        let begun = Instant::now();
+        let found = fulltext::find(self.session, self.filter, self.grep(), words, limit)?;
+        let details = [
+            ("terms", found.query.terms.len() as f64),
+            ("scored", found.scored as f64),
+            ("memories", found.query.corpus.0),
+        ];
+        self.note("fulltext", found.plan, found.best.len(), begun, &details);
+        Ok(found)
+    }
+
+    fn semantic(&mut self, target: &Target, limit: usize) -> Result<Vec<Scored>> {
+        let begun = Instant::now();
+        let threshold = self.request.threshold;
+        let found = semantic::find(self.session, self.filter, self.grep(), target, threshold, limit)?;
+        self.note("semantic", found.plan, found.best.len(), begun, &[("estimate", found.estimate.round())]);
+        Ok(found.best)
+    }
+
+    /// Fusion by score, over what the arms found and its neighbours in threads.
+    fn blend(&mut self, arms: &Arms) -> Result<Vec<Scored>> {
+        let begun = Instant::now();
+        let mut ids: Vec<[u8; 16]> = Vec::new();
+        let mut place: HashMap<[u8; 16], usize> = HashMap::new();
+        let mut add = |id: [u8; 16]| {
+            place.entry(id).or_insert_with(|| {
+                ids.push(id);
+                ids.len() - 1
+            });
+        };
+        arms.found().for_each(|row| add(row.id));
+        let found: Vec<[u8; 16]> = arms.found().map(|row| row.id).collect();
+        let members = threads::around(self.session, self.filter, self.grep(), &found)?;
+        members.iter().for_each(|member| add(member.id));
+        let words = self.words(arms, &ids)?;
+        let meaning = self.meaning(arms, &ids)?;
+        let mut rows: Vec<Evidence> = ids
+            .iter()
+            .map(|id| Evidence {
+                id: *id,
+                fulltext: words.get(id).copied(),
+                semantic: meaning.get(id).copied(),
+                neighbours: Vec::new(),
+            })
+            .collect();
+        for member in &members {
+            let beside = members.iter().filter(|other| member.is_beside(other));
+            let beside = beside.filter_map(|other| place.get(&other.id).copied()).collect();
+            if let Some(row) = place.get(&member.id).and_then(|at| rows.get_mut(*at)) {
+                row.neighbours = beside;
+            }
+        }
+        let best = blend::blend(&rows, self.request.weights, self.request.limit);
+        let details = [("candidates", rows.len() as f64), ("threaded", members.len() as f64)];
+        self.note("fusion", "by score", best.len(), begun, &details);
+        Ok(best)
+    }
+
+    /// The BM25 scores of the rows: those found, and those asked for besides.
+    fn words(&self, arms: &Arms, ids: &[[u8; 16]]) -> Result<HashMap<[u8; 16], f64>> {
+        let Some(found) = &arms.fulltext else { return Ok(HashMap::new()) };
+        let mut scores: HashMap<_, _> = found.best.iter().map(|row| (row.id, row.score)).collect();
+        let asked: Vec<_> = ids.iter().filter(|id| !scores.contains_key(*id)).copied().collect();
+        let more = fulltext::scores(self.session, &found.query, &asked)?;
+        scores.extend(more.into_iter().map(|row| (row.id, row.score)));
+        Ok(scores)
+    }
+
+    /// The similarities of the rows: those found, and those asked for besides.
+    fn meaning(&self, arms: &Arms, ids: &[[u8; 16]]) -> Result<HashMap<[u8; 16], f64>> {
+        let Some((target, found)) = &arms.semantic else { return Ok(HashMap::new()) };
+        let mut scores: HashMap<_, _> = found.iter().map(|row| (row.id, row.score)).collect();
+        let asked: Vec<_> = ids.iter().filter(|id| !scores.contains_key(*id)).copied().collect();
+        let least = self.request.threshold.unwrap_or(f64::NEG_INFINITY);
+        let more = semantic::similarities(self.session, self.filter, self.grep(), target, &asked)?;
+        scores.extend(more.into_iter().filter(|row| row.score >= least).map(|row| (row.id, row.score)));
+        Ok(scores)
+    }
+
+    /// Rows by id (SRCH-20).
+    fn list(&mut self) -> Result<Vec<Scored>> {
+        let begun = Instant::now();
+        let (statement, plan) = match self.request.order {
+            Order::Ascending => (&OLDEST, "by id, oldest first"),
+            Order::Descending => (&NEWEST, "by id, newest first"),
+        };
+        let own = [
+            self.grep().and_then(|pattern| arg(pattern.as_str())),
+            self.request.after.and_then(|id| arg(pgrx::Uuid::from_bytes(*id.as_bytes()))),
+            arg(self.request.limit as i64),
+        ];
+        let rows = self
+            .filter
+            .run(self.session.db(), statement, own, 0)?
+            .into_iter()
+            .map(|row| Ok(Scored { id: *row.need::<pgrx::Uuid>(1)?.as_bytes(), score: LISTED }))
+            .collect::<Result<Vec<_>>>()?;
+        self.note("listing", plan, rows.len(), begun, &[]);
+        Ok(rows)
     }
 }
 
-pub(super) fn milliseconds(begun: Instant) -> f64 {
-    begun.elapsed().as_secs_f64() * 1000.0
+/// What the arms found.
+struct Arms<'a> {
+    fulltext: Option<fulltext::Found>,
+    semantic: Option<(&'a Target, Vec<Scored>)>,
 }
 
-/// Rows by id (SRCH-20).
-fn list(session: &Session, filter: &Filter, request: &Request, steps: &mut Vec<Step>) -> Result<Vec<Scored>> {
-    let begun = Instant::now();
-    let (statement, plan) = match request.order {
-        Order::Ascending => (&OLDEST, "by id, oldest first"),
-        Order::Descending => (&NEWEST, "by id, newest first"),
-    };
-    let own = [
-        request.grep.as_ref().and_then(|pattern| arg(pattern.as_str())),
-        request.after.and_then(|id| arg(pgrx::Uuid::from_bytes(*id.as_bytes()))),
-        arg(request.limit as i64),
-    ];
-    let rows = filter
-        .run(session.db(), statement, own, 0)?
-        .into_iter()
-        .map(|row| Ok(Scored { id: *row.need::<pgrx::Uuid>(1)?.as_bytes(), score: LISTED }))
-        .collect::<Result<Vec<_>>>()?;
-    steps.push(Step {
-        name: "listing",
-        plan: plan.to_owned(),
-        rows: rows.len(),
-        milliseconds: milliseconds(begun),
-        details: Vec::new(),
-    });
-    Ok(rows)
+impl Arms<'_> {
+    fn found(&self) -> impl Iterator<Item = &Scored> {
+        let words = self.fulltext.iter().flat_map(|found| &found.best);
+        words.chain(self.semantic.iter().flat_map(|(_, rows)| rows))
+    }
+}
+
+fn milliseconds(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1000.0
 }
 
 /// Refuses a pattern that the server cannot compile (SRCH-23).

@@ -83,13 +83,22 @@ macro_rules! statement {
 pub struct TableStatement {
     parts: &'static [&'static str],
     types: &'static [pg_sys::BuiltinOid],
+    options: u32,
     plans: RefCell<Vec<(String, pg_sys::SPIPlanPtr)>>,
 }
 
 impl TableStatement {
     /// A statement whose text is the concatenation of `parts`.
     pub const fn new(parts: &'static [&'static str], types: &'static [pg_sys::BuiltinOid]) -> Self {
-        Self { parts, types, plans: RefCell::new(Vec::new()) }
+        Self { parts, types, options: 0, plans: RefCell::new(Vec::new()) }
+    }
+
+    /// A statement that is planned anew for the parameters of each call.
+    pub const fn planned_per_call(
+        parts: &'static [&'static str],
+        types: &'static [pg_sys::BuiltinOid],
+    ) -> Self {
+        Self { parts, types, options: pg_sys::CURSOR_OPT_CUSTOM_PLAN, plans: RefCell::new(Vec::new()) }
     }
 
     fn plan(&self, table: &Table) -> Result<pg_sys::SPIPlanPtr> {
@@ -97,7 +106,8 @@ impl TableStatement {
         if let Some(plan) = kept {
             return Ok(plan);
         }
-        let plan = prepare(&self.parts.concat().replace("{table}", &table.qualified()?), self.types, 0)?;
+        let plan =
+            prepare(&self.parts.concat().replace("{table}", &table.qualified()?), self.types, self.options)?;
         self.plans.borrow_mut().push((table.0.clone(), plan));
         Ok(plan)
     }
@@ -207,6 +217,35 @@ impl Db {
             debug_assert_eq!(statement.types.len(), args.len());
             self.execute(statement.plan(table)?, args, 0)
         })
+    }
+
+    /// How many rows the planner expects a kept statement to return.
+    pub fn estimate(
+        &self,
+        statement: &'static std::thread::LocalKey<Statement>,
+        args: &[Option<pg_sys::Datum>],
+    ) -> Result<f64> {
+        let plan = statement.with(Statement::plan)?;
+        // SAFETY: a plan of one statement; the parameters are as many as it has, and live as long as the call. What is
+        // planned is released at once.
+        unsafe {
+            let types = statement.with(|statement| statement.types);
+            let params = pg_sys::makeParamList(types.len() as i32);
+            let slots = (*params).params.as_mut_slice(types.len());
+            for ((slot, kind), value) in slots.iter_mut().zip(types).zip(args) {
+                slot.value = value.unwrap_or(pg_sys::Datum::from(0));
+                slot.isnull = value.is_none();
+                slot.pflags = pg_sys::PARAM_FLAG_CONST as u16;
+                slot.ptype = kind.value();
+            }
+            let sources = pg_sys::SPI_plan_get_plan_sources(plan);
+            let source = (*(*sources).elements).ptr_value.cast();
+            let cached = pg_sys::GetCachedPlan(source, params, std::ptr::null_mut(), std::ptr::null_mut());
+            let planned: *mut pg_sys::PlannedStmt = (*(*(*cached).stmt_list).elements).ptr_value.cast();
+            let rows = (*(*planned).planTree).plan_rows;
+            pg_sys::ReleaseCachedPlan(cached, std::ptr::null_mut());
+            Ok(rows)
+        }
     }
 
     /// Runs a statement once, for what cannot be prepared: it names tables to be made or removed.

@@ -78,11 +78,11 @@ pub fn corpus(session: &Session) -> Result<Corpus> {
 }
 
 /// In how many memories each term stands, if that is known of all of them.
-pub fn documents(session: &Session, terms: &[(String, u32)]) -> Option<Vec<u64>> {
+pub fn documents(session: &Session, terms: &[String]) -> Option<Vec<u64>> {
     MEMORY.with_borrow(|memory| {
         terms
             .iter()
-            .map(|(term, _)| memory.documents.get(&(session.space().to_owned(), term.clone()))?.get())
+            .map(|term| memory.documents.get(&(session.space().to_owned(), term.clone()))?.get())
             .collect()
     })
 }

@@ -2,7 +2,6 @@
 
 use super::bm25::{Collector, Corpus, Scored, best};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// A query, as the aggregate needs it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,8 +17,6 @@ pub struct Query {
     pub corpus: (f64, f64),
     /// How many rows are wanted.
     pub limit: usize,
-    /// Ids of rows whose scores are wanted besides, in hexadecimal.
-    pub wanted: Vec<String>,
 }
 
 /// What was found.
@@ -31,8 +28,6 @@ pub struct Findings {
     pub documents: Vec<u64>,
     /// The best rows, in order.
     pub best: Vec<Scored>,
-    /// Scores of the wanted rows that hold a term.
-    pub wanted: Vec<Scored>,
 }
 
 impl Query {
@@ -43,22 +38,8 @@ impl Query {
         let corpus = Corpus { count: self.corpus.0, length: self.corpus.1 };
         let known = self.documents.as_ref().unwrap_or(&documents);
         let scores = found.scores(&corpus, &self.in_query, known);
-        let asked: HashSet<u128> =
-            self.wanted.iter().filter_map(|id| u128::from_str_radix(id, 16).ok()).collect();
-        let wanted = match asked.is_empty() {
-            true => Vec::new(),
-            false => {
-                scores.iter().filter(|row| asked.contains(&u128::from_be_bytes(row.id))).copied().collect()
-            }
-        };
-        Findings { matched: found.len() as u64, documents, best: best(scores, self.limit), wanted }
+        Findings { matched: found.len() as u64, documents, best: best(scores, self.limit) }
     }
-}
-
-/// An id as [`Query::wanted`] holds it.
-#[must_use]
-pub fn hex(id: &[u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(*id))
 }
 
 impl Findings {
@@ -70,12 +51,10 @@ impl Findings {
         number(self.matched);
         number(self.documents.len() as u64);
         self.documents.iter().for_each(|count| number(*count));
-        for rows in [&self.best, &self.wanted] {
-            bytes.extend_from_slice(&(rows.len() as u64).to_be_bytes());
-            for row in rows {
-                bytes.extend_from_slice(&row.id);
-                bytes.extend_from_slice(&row.score.to_bits().to_be_bytes());
-            }
+        number(self.best.len() as u64);
+        for row in &self.best {
+            bytes.extend_from_slice(&row.id);
+            bytes.extend_from_slice(&row.score.to_bits().to_be_bytes());
         }
         bytes
     }
@@ -87,8 +66,7 @@ impl Findings {
         let matched = number(&mut rest)?;
         let documents = (0..number(&mut rest)?).map(|_| number(&mut rest)).collect::<Option<_>>()?;
         let best = rows(&mut rest)?;
-        let wanted = rows(&mut rest)?;
-        rest.is_empty().then_some(Self { matched, documents, best, wanted })
+        rest.is_empty().then_some(Self { matched, documents, best })
     }
 }
 
@@ -115,12 +93,8 @@ mod tests {
     #[test]
     fn findings_survive_the_way_through_sql() {
         let row = |n: u8, score| Scored { id: [n; 16], score };
-        let findings = Findings {
-            matched: 7,
-            documents: vec![3, 0],
-            best: vec![row(1, 0.1 + 0.2), row(2, 1e-300)],
-            wanted: vec![row(9, 2.5)],
-        };
+        let findings =
+            Findings { matched: 7, documents: vec![3, 0], best: vec![row(1, 0.1 + 0.2), row(2, 1e-300)] };
         let bytes = findings.to_bytes();
         assert_eq!(Findings::from_bytes(&bytes), Some(findings));
         assert_eq!(Findings::from_bytes(&bytes[1..]), None);
@@ -128,22 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn wanted_rows_are_scored_though_they_are_not_among_the_best() {
+    fn known_frequencies_take_the_place_of_those_found() {
         let mut found = Collector::new(1);
         for n in 1..4u8 {
-            found.add([n; 16], 20, 1, n != 2, |halves| halves[0] = u32::from(n) * 2);
+            found.add([n; 16], 20, 1, n != 3, |halves| halves[0] = u32::from(n) * 2);
         }
-        let query = Query {
+        let query = |documents| Query {
             terms: vec!["....a".into()],
             in_query: vec![1],
-            documents: None,
+            documents,
             corpus: (10.0, 100.0),
             limit: 1,
-            wanted: vec![hex(&[1; 16]), hex(&[2; 16])],
         };
-        let findings = query.finish(&found);
-        assert_eq!((findings.matched, findings.documents.as_slice()), (3, &[3][..]));
-        assert_eq!(findings.best[0].id, [3; 16]);
-        assert_eq!(findings.wanted.iter().map(|row| row.id[0]).collect::<Vec<_>>(), [1]);
+        let (counted, known) = (query(None).finish(&found), query(Some(vec![3])).finish(&found));
+        assert_eq!((counted.matched, counted.documents.as_slice()), (3, &[3][..]));
+        assert_eq!(counted.best[0].id, [2; 16]);
+        assert_eq!(counted.best, known.best);
+        assert!(query(Some(vec![9])).finish(&found).best[0].score < known.best[0].score);
     }
 }

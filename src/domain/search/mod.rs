@@ -1,5 +1,6 @@
 //! Searching: what a request says, and how what was found is ranked.
 
+pub mod blend;
 pub mod bm25;
 pub mod fields;
 pub mod findings;
@@ -7,6 +8,7 @@ pub mod grep;
 pub mod lexeme;
 pub mod request;
 pub mod rrf;
+pub mod thread;
 
 /// How much each arm of a hybrid search counts, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
