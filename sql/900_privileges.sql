@@ -62,6 +62,7 @@ grant execute on function
   me.space_configure,
   me.search,
   me.search_explain,
+  me.search_reindex,
   me.space_drop,
   me.space_list,
   me.space_member_add,
@@ -155,6 +156,7 @@ comment on function me.memory_update is 'Changes the given fields of a memory, i
 comment on function me.principal_rebind is 'Binds a registered principal to a role that was made anew, with its home, grants and rosters.';
 comment on function me.search is 'What me.memory_search finds, as rows: for joins.';
 comment on function me.search_explain is 'How me.memory_search goes about a search: plan, estimates and time of each step.';
+comment on function me.search_reindex is 'Indexes memories anew after the text search configuration or the fields of the space changed.';
 comment on function me.readable_trees is 'The topmost trees the caller may read, by space. The views are built on it.';
 comment on function me.space_configure is 'Sets what full text search sees, its text search configuration, and whether joining users own their home.';
 comment on function me.space_create is 'Makes a space; a slug is made when none is given. For superusers, and roles that were granted EXECUTE.';

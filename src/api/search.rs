@@ -10,6 +10,7 @@ use crate::domain::select::Select;
 use crate::error::{Error, Result};
 use crate::store::filter::Filter;
 use crate::store::jsonb::Jsonb;
+use crate::store::reindex;
 use crate::store::search::{self as store, Hit, Outcome, Step};
 use crate::store::session::{self, Session};
 use pgrx::iter::TableIterator;
@@ -299,4 +300,11 @@ fn search_explain(
         embedding,
     )?;
     explain(search, space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn search_reindex(limit: default!(Option<i32>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
+    let most = limit.filter(|most| *most > 0).map_or(reindex::AT_ONCE, i64::from);
+    let turn = session::manage(space, |_| Ok(()), |session, ()| reindex::refresh(session, most))?;
+    Ok(result(&json!({"indexed": turn.indexed, "complete": turn.complete}).to_string())?)
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::store::caller::{self, Intent};
 use crate::store::jsonb::Jsonb;
 use crate::store::macros::iso_millis;
+use crate::store::reindex;
 use crate::store::space::{self as store, Existing};
 use crate::store::{random, roster, session};
 use pgrx::pg_sys::panic::ErrorReport;
@@ -78,7 +79,14 @@ fn space_configure(
     let settings = session::manage(
         space,
         |_| Ok(()),
-        |session, ()| store::configure(session, session.space(), fields.as_ref(), text_config, home_grants),
+        |session, ()| {
+            let settings =
+                store::configure(session, session.space(), fields.as_ref(), text_config, home_grants)?;
+            if fields.is_some() || text_config.is_some() {
+                reindex::refresh(session, reindex::AT_ONCE)?;
+            }
+            Ok(settings)
+        },
     )?;
     let settings = json!({
         "fulltextFields": settings.fulltext_fields,

@@ -23,6 +23,7 @@ pub mod principal;
 pub mod random;
 pub(crate) mod readable;
 pub mod revert;
+pub mod reindex;
 mod roles;
 pub mod roster;
 pub mod search;

@@ -96,3 +96,24 @@ select call, pg_temp.refused('select me.memory_search(' || call || ')') from (va
   ('"select" => ''{}'''), ('after => ''0190a1b2-0000-4000-8000-000000000001'''), ('fulltext => ''a'', after => ''0190a1b2-0000-7000-8000-000000000001'''),
   ('embedding => ''{}'''), ('embedding => ''{NaN}'''), ('semantic => ''a'', embedding => ''{1}'''), ('semantic => ''a''')
 ) as v (call);
+
+-- A change of the configuration indexes anew.
+begin;
+create function pg_temp.found(answer jsonb) returns text language sql as
+$$ select coalesce(string_agg(right(r->>'id', 1), ',' order by n), '-')
+   from jsonb_array_elements(answer->'results') with ordinality as a (r, n) $$;
+select me.space_create('anew')->>'slug' as space;
+select count(me.memory_create(content, 'share', name => name, id => id, space => 'anew')) from (values
+  ('0190a1b2-0000-7000-8000-000000000001'::uuid, 'die Häuser am Hafen', 'harbour'),
+  ('0190a1b2-0000-7000-8000-000000000002', 'das Haus', null)
+) as v (id, content, name);
+select pg_temp.found(me.memory_search(fulltext => 'haus', space => 'anew')) as english,
+  pg_temp.found(me.memory_search(fulltext => 'harbour', space => 'anew')) as by_name;
+select me.space_configure(text_config => 'german', fulltext_fields => '{content,name}', space => 'anew')->>'textConfig' as text_config;
+select pg_temp.found(me.memory_search(fulltext => 'haus', space => 'anew')) as german,
+  pg_temp.found(me.memory_search(fulltext => 'harbour', space => 'anew')) as by_name;
+select me.search_reindex(space => 'anew');
+update me.space set fulltext_fields = '{content}' where slug = 'anew';
+select me.search_reindex("limit" => 1, space => 'anew') as first, me.search_reindex("limit" => 1, space => 'anew') as second;
+select pg_temp.found(me.memory_search(fulltext => 'harbour', space => 'anew')) as by_name;
+rollback;
