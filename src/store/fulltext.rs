@@ -2,6 +2,7 @@
 //!
 //! Everything that finds and scores is behind [`find`].
 
+use super::also::Also;
 use super::filter::Filter;
 use super::lexeme::Lexer;
 use super::session::Session;
@@ -11,7 +12,6 @@ use super::tsvector::TsVector;
 use crate::domain::limits::FULLTEXT_TERMS;
 use crate::domain::search::bm25::{Collector, Scored};
 use crate::domain::search::findings::{Findings, Query};
-use crate::domain::search::grep::Pattern;
 use crate::domain::search::request::Words;
 use crate::error::{Error, Result};
 use crate::{filtered, statement};
@@ -36,11 +36,11 @@ filtered!(
     [
         "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, ",
         include_str!("filter.sql"),
-        " and ($20 is null or m.content ~* $20), $19)
+        " and ($20 is null or m.content ~* $20) and ($21 is null or m.id <> all ($21)), $19)
          from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
          where l.space = $1 and l.lexemes @@ $18"
     ],
-    [TSQUERYOID, TEXTOID, TEXTOID]
+    [TSQUERYOID, TEXTOID, TEXTOID, UUIDARRAYOID]
 );
 filtered!(
     /// The memories that pass a filter and hold a term, whichever is the quicker way to them.
@@ -48,10 +48,11 @@ filtered!(
     [
         "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, true, $19)
          from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
-         where l.space = $1 and l.lexemes @@ $18 and ($20 is null or m.content ~* $20) and ",
+         where l.space = $1 and l.lexemes @@ $18 and ($20 is null or m.content ~* $20)
+           and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql")
     ],
-    [TSQUERYOID, TEXTOID, TEXTOID]
+    [TSQUERYOID, TEXTOID, TEXTOID, UUIDARRAYOID]
 );
 statement!(
     /// Some memories, of those that hold a term.
@@ -76,13 +77,7 @@ pub struct Found {
 }
 
 /// The `limit` best memories by words, among those that pass the filter.
-pub fn find(
-    session: &Session,
-    filter: &Filter,
-    grep: Option<&Pattern>,
-    words: &Words,
-    limit: usize,
-) -> Result<Found> {
+pub fn find(session: &Session, filter: &Filter, also: &Also, words: &Words, limit: usize) -> Result<Found> {
     let terms = terms(session, words)?;
     let corpus = statistics::corpus(session)?;
     let mut query = Query {
@@ -95,7 +90,7 @@ pub fn find(
     if terms.is_empty() {
         return Ok(Found { best: Vec::new(), plan: "no terms", scored: 0, query });
     }
-    let all = grep.is_none() && filter.is_whole_space();
+    let all = also.is_nothing() && filter.is_whole_space();
     if !all {
         query.documents = statistics::documents(session, &query.terms);
     }
@@ -105,7 +100,7 @@ pub fn find(
         (false, Some(_)) => "matches that pass the filter",
     };
     let begun = Instant::now();
-    let findings = run(session, filter, grep, &query, all)?;
+    let findings = run(session, filter, also, &query, all)?;
     if query.documents.is_none() {
         statistics::learn(session, &query.terms, &findings.documents, begun.elapsed());
         query.documents = Some(findings.documents);
@@ -137,21 +132,14 @@ fn findings(rows: Rows, query: &Query) -> Result<Findings> {
     }
 }
 
-fn run(
-    session: &Session,
-    filter: &Filter,
-    grep: Option<&Pattern>,
-    query: &Query,
-    all: bool,
-) -> Result<Findings> {
+fn run(session: &Session, filter: &Filter, also: &Also, query: &Query, all: bool) -> Result<Findings> {
     let matching = Some(tsquery(&query.terms)?);
     let text = arg(query_text(query)?);
     let rows = if all {
         session.db().run_limited(&EVERYWHERE, &[arg(session.space()), matching, text], 1)?
     } else {
         let statement = if query.documents.is_some() { &PASSING } else { &COUNTED };
-        let pattern = grep.and_then(|pattern| arg(pattern.as_str()));
-        filter.run(session.db(), statement, [matching, text, pattern], 1)?
+        filter.run(session.db(), statement, [matching, text, also.pattern(), also.hidden()], 1)?
     };
     findings(rows, query)
 }

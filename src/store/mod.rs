@@ -2,6 +2,7 @@
 
 mod access_event;
 pub mod api_key;
+mod also;
 pub mod audit;
 pub mod caller;
 pub mod capsule;
@@ -22,8 +23,8 @@ mod owner;
 pub mod principal;
 pub mod random;
 pub(crate) mod readable;
-pub mod revert;
 pub mod reindex;
+pub mod revert;
 mod roles;
 pub mod roster;
 pub mod search;
@@ -33,8 +34,8 @@ mod skip;
 pub mod space;
 pub mod spi;
 pub mod statistics;
-pub mod timestamp;
 mod threads;
+pub mod timestamp;
 pub mod transfer;
 pub mod tsvector;
 mod uuid_v7;

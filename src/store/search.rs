@@ -1,5 +1,6 @@
 //! Runs a search: each arm by itself, then what they found together, then the rows that won.
 
+use super::also::Also;
 use super::filter::Filter;
 use super::jsonb::Jsonb;
 use super::semantic::{self, Target};
@@ -23,21 +24,21 @@ filtered!(
     NEWEST,
     [
         "select m.id from me.memory as m
-         where ($18 is null or m.content ~* $18) and ($19 is null or m.id < $19) and ",
+         where ($18 is null or m.content ~* $18) and ($19 is null or m.id < $19) and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql"),
         " order by m.id desc limit $20"
     ],
-    [TEXTOID, UUIDOID, INT8OID]
+    [TEXTOID, UUIDOID, INT8OID, UUIDARRAYOID]
 );
 filtered!(
     OLDEST,
     [
         "select m.id from me.memory as m
-         where ($18 is null or m.content ~* $18) and ($19 is null or m.id > $19) and ",
+         where ($18 is null or m.content ~* $18) and ($19 is null or m.id > $19) and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql"),
         " order by m.id limit $20"
     ],
-    [TEXTOID, UUIDOID, INT8OID]
+    [TEXTOID, UUIDOID, INT8OID, UUIDARRAYOID]
 );
 statement!(
     /// The answer, whole records.
@@ -100,6 +101,7 @@ pub struct Outcome {
 struct Run<'a> {
     session: &'a Session<'a>,
     filter: &'a Filter,
+    also: Also<'a>,
     request: &'a Request,
     steps: Vec<Step>,
 }
@@ -111,16 +113,13 @@ pub fn find(session: &Session, filter: &Filter, request: &Request) -> Result<Out
     if let Some(pattern) = &request.grep {
         check_pattern(session, pattern)?;
     }
-    let mut run = Run { session, filter, request, steps: Vec::new() };
+    let also = Also::of(session, request.grep.as_ref())?;
+    let mut run = Run { session, filter, also, request, steps: Vec::new() };
     let rows = if request.is_ranked() { run.rank(target.as_ref())? } else { run.list()? };
     Ok(Outcome { rows, steps: run.steps })
 }
 
 impl Run<'_> {
-    fn grep(&self) -> Option<&Pattern> {
-        self.request.grep.as_ref()
-    }
-
     fn note(
         &mut self,
         name: &'static str,
@@ -158,7 +157,7 @@ impl Run<'_> {
 
     fn fulltext(&mut self, words: &Words, limit: usize) -> Result<fulltext::Found> {
         let begun = Instant::now();
-        let found = fulltext::find(self.session, self.filter, self.grep(), words, limit)?;
+        let found = fulltext::find(self.session, self.filter, &self.also, words, limit)?;
         let details = [
             ("terms", found.query.terms.len() as f64),
             ("scored", found.scored as f64),
@@ -171,7 +170,7 @@ impl Run<'_> {
     fn semantic(&mut self, target: &Target, limit: usize) -> Result<Vec<Scored>> {
         let begun = Instant::now();
         let threshold = self.request.threshold;
-        let found = semantic::find(self.session, self.filter, self.grep(), target, threshold, limit)?;
+        let found = semantic::find(self.session, self.filter, &self.also, target, threshold, limit)?;
         self.note("semantic", found.plan, found.best.len(), begun, &[("estimate", found.estimate.round())]);
         Ok(found.best)
     }
@@ -189,7 +188,7 @@ impl Run<'_> {
         };
         arms.found().for_each(|row| add(row.id));
         let found: Vec<[u8; 16]> = arms.found().map(|row| row.id).collect();
-        let members = threads::around(self.session, self.filter, self.grep(), &found)?;
+        let members = threads::around(self.session, self.filter, &self.also, &found)?;
         members.iter().for_each(|member| add(member.id));
         let words = self.words(arms, &ids)?;
         let meaning = self.meaning(arms, &ids)?;
@@ -231,7 +230,7 @@ impl Run<'_> {
         let mut scores: HashMap<_, _> = found.iter().map(|row| (row.id, row.score)).collect();
         let asked: Vec<_> = ids.iter().filter(|id| !scores.contains_key(*id)).copied().collect();
         let least = self.request.threshold.unwrap_or(f64::NEG_INFINITY);
-        let more = semantic::similarities(self.session, self.filter, self.grep(), target, &asked)?;
+        let more = semantic::similarities(self.session, self.filter, &self.also, target, &asked)?;
         scores.extend(more.into_iter().filter(|row| row.score >= least).map(|row| (row.id, row.score)));
         Ok(scores)
     }
@@ -244,9 +243,10 @@ impl Run<'_> {
             Order::Descending => (&NEWEST, "by id, newest first"),
         };
         let own = [
-            self.grep().and_then(|pattern| arg(pattern.as_str())),
+            self.also.pattern(),
             self.request.after.and_then(|id| arg(pgrx::Uuid::from_bytes(*id.as_bytes()))),
             arg(self.request.limit as i64),
+            self.also.hidden(),
         ];
         let rows = self
             .filter

@@ -4,6 +4,7 @@
 //! many, the model's HNSW index hands out rows by distance until enough of them pass; when it ends before that, the
 //! first way answers instead. So an answer is never short.
 
+use super::also::Also;
 use super::embedding::{self, Registered};
 use super::filter::Filter;
 use super::owner;
@@ -12,7 +13,6 @@ use super::spi::{Table, arg};
 use super::statistics;
 use crate::domain::invalid::Invalid;
 use crate::domain::search::bm25::{Scored, best};
-use crate::domain::search::grep::Pattern;
 use crate::domain::search::request::Meaning;
 use crate::error::{Error, Result};
 use crate::{filtered_table, statement};
@@ -36,11 +36,12 @@ filtered_table!(
         "select v.memory_id, min(v.vector operator({vector}.<=>) $18::{vector}.halfvec) as distance
          from me.memory as m
          join {table} as v on v.space = m.space and v.memory_id = m.id and v.content_version = m.content_version
-         where v.space = $1 and ($19 is null or m.content ~* $19) and ($20 is null or m.id = any ($20)) and ",
+         where v.space = $1 and ($19 is null or m.content ~* $19) and ($20 is null or m.id <> all ($20))
+           and ($21 is null or m.id = any ($21)) and ",
         include_str!("filter.sql"),
-        " group by v.memory_id order by distance, v.memory_id limit $21"
+        " group by v.memory_id order by distance, v.memory_id limit $22"
     ],
-    [FLOAT4ARRAYOID, TEXTOID, UUIDARRAYOID, INT8OID]
+    [FLOAT4ARRAYOID, TEXTOID, UUIDARRAYOID, UUIDARRAYOID, INT8OID]
 );
 filtered_table!(
     /// Rows that pass, in the order the index hands them out.
@@ -49,11 +50,11 @@ filtered_table!(
         "select v.memory_id, v.vector operator({vector}.<=>) $18::{vector}.halfvec as distance
          from {table} as v
          join me.memory as m on m.space = v.space and m.id = v.memory_id and m.content_version = v.content_version
-         where v.space = $1 and ($19 is null or m.content ~* $19) and ",
+         where v.space = $1 and ($19 is null or m.content ~* $19) and ($20 is null or m.id <> all ($20)) and ",
         include_str!("filter.sql"),
-        " order by v.vector operator({vector}.<=>) $18::{vector}.halfvec limit $20"
+        " order by v.vector operator({vector}.<=>) $18::{vector}.halfvec limit $21"
     ],
-    [FLOAT4ARRAYOID, TEXTOID, INT8OID]
+    [FLOAT4ARRAYOID, TEXTOID, UUIDARRAYOID, INT8OID]
 );
 statement!(
     /// Loads pgvector's library, whose settings exist only then.
@@ -115,13 +116,13 @@ impl Target {
 pub fn find(
     session: &Session,
     filter: &Filter,
-    grep: Option<&Pattern>,
+    also: &Also,
     target: &Target,
     threshold: Option<f64>,
     limit: usize,
 ) -> Result<Found> {
     let memories = statistics::corpus(session)?.count;
-    let all = grep.is_none() && filter.is_whole_space();
+    let all = also.is_nothing() && filter.is_whole_space();
     let estimate = match all || memories <= FEW {
         true => memories,
         false => filter.estimate(session.db())?.min(memories),
@@ -131,43 +132,39 @@ pub fn find(
         Found { best: best.into_iter().filter(passing).collect(), plan, estimate }
     };
     if estimate > FEW
-        && let Some(rows) = by_index(session, filter, grep, target, limit)?
+        && let Some(rows) = by_index(session, filter, also, target, limit)?
     {
         return Ok(found(rows, "index"));
     }
     let plan = if estimate > FEW { "index, then one by one" } else { "one by one" };
-    Ok(found(one_by_one(session, filter, grep, target, None, limit)?, plan))
+    Ok(found(one_by_one(session, filter, also, target, None, limit)?, plan))
 }
 
 /// The similarity of given rows, of those that pass and have a vector.
 pub fn similarities(
     session: &Session,
     filter: &Filter,
-    grep: Option<&Pattern>,
+    also: &Also,
     target: &Target,
     ids: &[[u8; 16]],
 ) -> Result<Vec<Scored>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    one_by_one(session, filter, grep, target, Some(ids), ids.len())
+    one_by_one(session, filter, also, target, Some(ids), ids.len())
 }
 
 fn one_by_one(
     session: &Session,
     filter: &Filter,
-    grep: Option<&Pattern>,
+    also: &Also,
     target: &Target,
     ids: Option<&[[u8; 16]]>,
     limit: usize,
 ) -> Result<Vec<Scored>> {
     let ids = ids.map(|ids| ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect::<Vec<_>>());
-    let own = [
-        arg(target.vector.clone()),
-        grep.and_then(|pattern| arg(pattern.as_str())),
-        ids.and_then(arg),
-        arg(limit as i64),
-    ];
+    let own =
+        [arg(target.vector.clone()), also.pattern(), also.hidden(), ids.and_then(arg), arg(limit as i64)];
     filter.run_on(session.db(), &EXACT, &target.table, own)?.into_iter().filter_map(scored).collect()
 }
 
@@ -187,15 +184,14 @@ fn scored(row: super::spi::Row) -> Option<Result<Scored>> {
 fn by_index(
     session: &Session,
     filter: &Filter,
-    grep: Option<&Pattern>,
+    also: &Also,
     target: &Target,
     limit: usize,
 ) -> Result<Option<Vec<Scored>>> {
     settings(session, limit)?;
     let mut asked = limit + SLACK;
     loop {
-        let own =
-            [arg(target.vector.clone()), grep.and_then(|pattern| arg(pattern.as_str())), arg(asked as i64)];
+        let own = [arg(target.vector.clone()), also.pattern(), also.hidden(), arg(asked as i64)];
         let rows = filter
             .run_on(session.db(), &NEAREST, &target.table, own)?
             .into_iter()

@@ -117,3 +117,13 @@ update me.space set fulltext_fields = '{content}' where slug = 'anew';
 select me.search_reindex("limit" => 1, space => 'anew') as first, me.search_reindex("limit" => 1, space => 'anew') as second;
 select pg_temp.found(me.memory_search(fulltext => 'harbour', space => 'anew')) as by_name;
 rollback;
+
+-- A quarantined capsule is not found.
+begin;
+select count(me.memory_create(content, 'share', id => id)) from (values
+  ('0190a1b2-0000-7000-8000-000000000001'::uuid, 'ferry times'), ('0190a1b2-0000-7000-8000-000000000002', 'ferry fares')) as v (id, content);
+insert into me.capsule_tier values ('default', 1, '0190a1b2-0000-7000-8000-000000000001', 'quarantined', now());
+select me.memory_search(fulltext => 'ferry', "select" => '{content}')->'results' as by_words,
+  me.memory_search(fulltext => 'ferry', fusion => 'blend', "select" => '{content}')->'results' as blended,
+  me.memory_search(tree => 'share', "select" => '{content}')->'results' as listed;
+rollback;
