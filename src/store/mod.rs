@@ -1,8 +1,8 @@
 //! Storage: every statement runs here, as the extension's owner, with valid values only.
 
 mod access_event;
-pub mod api_key;
 mod also;
+pub mod api_key;
 pub mod audit;
 pub mod caller;
 pub mod capsule;

@@ -208,7 +208,9 @@ impl Run<'_> {
                 row.neighbours = beside;
             }
         }
-        let best = blend::blend(&rows, self.request.weights, self.request.limit);
+        let similarities = arms.semantic.iter().flat_map(|(_, found)| found).map(|row| row.score);
+        let floor = similarities.fold(f64::INFINITY, f64::min);
+        let best = blend::blend(&rows, floor, self.request.weights, self.request.limit);
         let details = [("candidates", rows.len() as f64), ("threaded", members.len() as f64)];
         self.note("fusion", "by score", best.len(), begun, &details);
         Ok(best)
