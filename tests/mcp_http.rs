@@ -7,7 +7,7 @@ mod common;
 use common::gateway::{Answer, Gateway, key, user, with_space};
 use common::mcp::{program, url};
 use common::new_role;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
