@@ -70,17 +70,31 @@ pub struct Caller<'a> {
 }
 
 statement!(
-    /// The caller and all it may do in the space, in one look.
-    STANDING,
-    [include_str!("standing.sql")],
-    [TEXTOID, TEXTOID, OIDOID, UUIDOID, OIDARRAYOID, TEXTARRAYOID],
-    planned_once
-);
-statement!(
-    /// The same for a superuser, who may do everything.
+    /// The space and the caller.
     WHO,
     [include_str!("who.sql")],
     [TEXTOID, TEXTOID, OIDOID],
+    planned_once
+);
+statement!(
+    /// The same by a registration: of an application user, or of a role that is not bound to it here.
+    WHO_BY_ID,
+    [include_str!("who_by_id.sql")],
+    [TEXTOID, UUIDOID],
+    planned_once
+);
+statement!(
+    /// The registrations of the roles a caller inherits from.
+    GROUPS,
+    [include_str!("groups.sql")],
+    [TEXTOID, OIDARRAYOID, TEXTARRAYOID],
+    planned_once
+);
+statement!(
+    /// What rosters and grants of the space say about registrations.
+    RIGHTS,
+    [include_str!("rights.sql")],
+    [TEXTOID, UUIDARRAYOID],
     planned_once
 );
 statement!(
@@ -216,54 +230,81 @@ impl<'a> Caller<'a> {
     }
 
     /// Finds the caller and its standing; `id` is its registration when its role does not lead to it.
+    ///
+    /// Small statements, and only those whose answer can matter: one that asked everything at once took longer to
+    /// start than these take to run.
     fn look(&mut self, space: &str, id: Option<pgrx::Uuid>) -> Result<()> {
-        if self.superuser
-            && id.is_none()
-            && let Identity::Role(role) = &self.identity
-        {
-            let row = self.db.row(&WHO, &[arg(space), arg(self.cluster.as_str()), arg(*role)])?;
-            return self.know(&row.ok_or_else(nobody)?);
-        }
-        let (role, id, inherited) = match &self.identity {
-            Identity::Role(role) => (Some(*role), id, roles::inherited(&[*role])),
+        let (row, inherited) = match &self.identity {
+            Identity::Role(role) => {
+                let row = match id {
+                    None => self.db.row(&WHO, &[arg(space), arg(self.cluster.as_str()), arg(*role)])?,
+                    Some(id) => self.db.row(&WHO_BY_ID, &[arg(space), arg(id)])?,
+                };
+                (row, if self.superuser { Vec::new() } else { roles::inherited(&[*role]) })
+            }
             Identity::Application { id, roles: groups, .. } => {
                 let mut all = groups.clone();
                 all.extend(roles::inherited(groups));
-                (None, *id, all)
+                (self.db.row(&WHO_BY_ID, &[arg(space), id.and_then(arg)])?, all)
             }
         };
-        let names: Vec<String> = inherited.iter().map(|role| roles::name(*role)).collect();
-        let row = self
-            .db
-            .row(
-                &STANDING,
-                &[
-                    arg(space),
-                    arg(self.cluster.as_str()),
-                    role.and_then(arg),
-                    id.and_then(arg),
-                    arg(inherited),
-                    arg(names),
-                ],
-            )?
-            .ok_or_else(nobody)?;
-        self.know(&row)?;
-        self.standing.mine = row.need(6)?;
-        self.standing.admitted = row.need(7)?;
-        self.standing.admin = self.standing.admitted && row.need::<bool>(8)?;
-        if self.standing.admitted {
-            self.standing.grants = grants(&row)?;
+        self.know(&row.ok_or_else(nobody)?)?;
+        if self.superuser {
+            return Ok(());
+        }
+        self.standing.mine = self.registrations(inherited)?;
+        self.stand(space)
+    }
+
+    /// The registrations that count for the caller: its own, and those of the roles it inherits from.
+    fn registrations(&self, inherited: Vec<pg_sys::Oid>) -> Result<Vec<pgrx::Uuid>> {
+        let mut mine: Vec<pgrx::Uuid> = Vec::with_capacity(1 + inherited.len());
+        mine.extend(self.principal.as_ref().map(|principal| pgrx::Uuid::from_bytes(principal.id)));
+        if !inherited.is_empty() {
+            let names: Vec<String> = inherited.iter().map(|role| roles::name(*role)).collect();
+            let args = [arg(self.cluster.as_str()), arg(inherited), arg(names)];
+            for row in self.db.run(&GROUPS, &args)? {
+                mine.push(row.need(1)?);
+            }
+        }
+        Ok(mine)
+    }
+
+    /// Adds up what the roster and the grants of the space say, within what the caller's key leaves of it.
+    fn stand(&mut self, space: &str) -> Result<()> {
+        let standing = &mut self.standing;
+        (standing.admitted, standing.admin, standing.grants) = (false, false, Vec::new());
+        if standing.space.is_none() || standing.mine.is_empty() {
+            return Ok(());
+        }
+        // A service manages a space only by an entry of its own (PRIN-6).
+        let only = self
+            .principal
+            .as_ref()
+            .filter(|principal| principal.kind == Kind::Service)
+            .map(|principal| pgrx::Uuid::from_bytes(principal.id));
+        for row in self.db.run(&RIGHTS, &[arg(space), arg(standing.mine.clone())])? {
+            match row.get::<i16>(2) {
+                Some(level) => standing.grants.push(grant(&row.need::<String>(1)?, level)?),
+                None => {
+                    standing.admitted = true;
+                    let counts = only.is_none() || only == row.get(3);
+                    standing.admin |= counts && row.need::<bool>(4)?;
+                }
+            }
+        }
+        if !standing.admitted {
+            standing.grants.clear();
         }
         if let Some(key) = &self.key {
-            let held = std::mem::take(&mut self.standing.grants);
-            self.standing.grants = key.allow.limit(space, held);
-            self.standing.admitted &= key.allow.admits(space);
-            self.standing.admin &= key.allow.admin(space);
+            standing.grants = key.allow.limit(space, std::mem::take(&mut standing.grants));
+            standing.admitted &= key.allow.admits(space);
+            standing.admin &= key.allow.admin(space);
         }
         Ok(())
     }
 
-    /// Takes the space and the principal, with which both statements begin.
+    /// Takes the space and the principal.
     fn know(&mut self, row: &Row) -> Result<()> {
         self.standing.space = match row.get::<pgrx::Uuid>(1) {
             Some(id) => Some(SpaceRow { id: *id.as_bytes(), name: row.need(2)? }),
@@ -437,13 +478,6 @@ impl<'a> Caller<'a> {
 
 fn nobody() -> Error {
     Error::Internal("the caller could not be looked up".into())
-}
-
-/// Reads the trees and levels of [`STANDING`].
-fn grants(row: &Row) -> Result<Vec<Grant>> {
-    let trees: Vec<String> = row.need(9)?;
-    let levels: Vec<i16> = row.need(10)?;
-    trees.iter().zip(levels).map(|(tree, level)| grant(tree, level)).collect()
 }
 
 /// A grant as it stands in a table.

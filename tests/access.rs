@@ -1,0 +1,159 @@
+//! Rosters, grants and registrations when several sessions meet.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod common;
+
+use common::{Calls, Database, Refusal, new_role};
+use postgres::Client;
+use serde_json::json;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+fn space(admin: &mut Client) {
+    admin.batch_execute("select me.space_create('meeting', home_grants => false)").unwrap();
+}
+
+fn with_space(database: &Database, role: &str) -> Client {
+    let mut client = database.connect(role);
+    client.batch_execute("set me.space = 'meeting'").unwrap();
+    client
+}
+
+#[test]
+fn two_admins_who_remove_each_other_leave_one() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    space(&mut admin);
+    for round in 0..10 {
+        let (one, other) = (new_role("one"), new_role("other"));
+        for role in [&one, &other] {
+            let member = json!({"principal": role, "admin": true, "space": "meeting"});
+            admin.function("space_member_add", &member).unwrap();
+        }
+        // Nobody else is left: only the two.
+        let members = admin.function("space_member_list", &json!({"space": "meeting"})).unwrap();
+        for member in members["members"].as_array().unwrap() {
+            let name = member["name"].as_str().unwrap();
+            if name != one && name != other {
+                let member = json!({"principal": name, "space": "meeting"});
+                admin.function("space_member_remove", &member).unwrap();
+            }
+        }
+        let start = Arc::new(Barrier::new(2));
+        let outcomes: Vec<Result<_, Refusal>> = [(&one, &other), (&other, &one)]
+            .map(|(who, whom)| {
+                let (mut client, start) = (with_space(&database, who), start.clone());
+                let member = json!({"principal": whom});
+                thread::spawn(move || {
+                    start.wait();
+                    client.function("space_member_remove", &member)
+                })
+            })
+            .into_iter()
+            .map(|one| one.join().unwrap())
+            .collect();
+        let refused: Vec<String> =
+            outcomes.iter().filter_map(|outcome| outcome.as_ref().err().map(Refusal::kind)).collect();
+        assert_eq!(refused.len(), 1, "round {round}: {outcomes:?}");
+        // The second was removed before it began, or came second to the lock.
+        assert!(["LAST_ADMIN", "FORBIDDEN"].contains(&refused[0].as_str()), "{outcomes:?}");
+        let members = admin.function("space_member_list", &json!({"space": "meeting"})).unwrap();
+        assert_eq!(members["members"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn what_one_session_grants_or_takes_counts_for_the_next_call_of_another() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    space(&mut admin);
+    admin.batch_execute("set me.space = 'meeting'").unwrap();
+    admin.function("memory_create", &json!({"content": "x", "tree": "/share", "name": "n"})).unwrap();
+    let (role, group) = (new_role("member"), new_role("group"));
+    let mut member = with_space(&database, &role);
+    let path = json!({"path": "/share/n"});
+    let mut kind =
+        || member.function("memory_get_by_path", &path).map_or_else(|r| r.kind(), |_| "ok".to_owned());
+    assert_eq!(kind(), "FORBIDDEN");
+    let grant = json!({"principal": role, "tree": "/share", "access": "read"});
+    admin.function("access_grant", &grant).unwrap();
+    assert_eq!(kind(), "ok");
+    admin.function("access_revoke", &json!({"principal": role, "tree": "/share"})).unwrap();
+    assert_eq!(kind(), "NOT_FOUND");
+    admin.function("access_grant", &json!({"principal": group, "tree": "/share", "access": "read"})).unwrap();
+    assert_eq!(kind(), "NOT_FOUND");
+    admin.batch_execute(&format!("grant {group} to {role}")).unwrap();
+    assert_eq!(kind(), "ok");
+    admin.batch_execute(&format!("grant {group} to {role} with inherit false")).unwrap();
+    assert_eq!(kind(), "NOT_FOUND");
+    admin.batch_execute(&format!("grant {group} to {role} with inherit true")).unwrap();
+    assert_eq!(kind(), "ok");
+    admin.batch_execute(&format!("revoke {group} from {role}")).unwrap();
+    assert_eq!(kind(), "NOT_FOUND");
+    admin.function("space_member_remove", &json!({"principal": role})).unwrap();
+    assert_eq!(kind(), "FORBIDDEN");
+}
+
+#[test]
+fn sessions_that_register_one_role_at_once_become_one_principal() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    space(&mut admin);
+    admin.batch_execute("set me.space = 'meeting'").unwrap();
+    let (group, role) = (new_role("group"), new_role("newcomer"));
+    admin.batch_execute(&format!("grant {group} to {role}")).unwrap();
+    admin
+        .function("access_grant", &json!({"principal": group, "tree": "/share", "access": "write"}))
+        .unwrap();
+    let start = Arc::new(Barrier::new(6));
+    let writers: Vec<_> = (0..6)
+        .map(|n| {
+            let (mut client, start) = (with_space(&database, &role), start.clone());
+            thread::spawn(move || {
+                start.wait();
+                client.function("memory_create", &json!({"content": format!("by {n}"), "tree": "/share"}))
+            })
+        })
+        .collect();
+    for writer in writers {
+        let record = writer.join().unwrap().unwrap();
+        assert_eq!(record["createdBy"], json!(role));
+    }
+    let count: i64 =
+        admin.query_one("select count(*) from me.principal where name = $1", &[&role]).unwrap().get(0);
+    assert_eq!(count, 1);
+    let actors: i64 = admin
+        .query_one("select count(distinct actor_id) from me.memory_event where actor_name = $1", &[&role])
+        .unwrap()
+        .get(0);
+    assert_eq!(actors, 1);
+}
+
+#[test]
+fn whoever_only_reads_needs_no_writable_transaction() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    space(&mut admin);
+    admin.batch_execute("set me.space = 'meeting'").unwrap();
+    admin.function("memory_create", &json!({"content": "x", "tree": "/share", "name": "n"})).unwrap();
+    let (group, role) = (new_role("group"), new_role("reader"));
+    admin.batch_execute(&format!("grant {group} to {role}")).unwrap();
+    admin.function("access_grant", &json!({"principal": group, "tree": "/share", "access": "read"})).unwrap();
+    let mut reader = with_space(&database, &role);
+    // As on a standby: nothing registers it, and it has no home.
+    reader.batch_execute("set default_transaction_read_only = on").unwrap();
+    let record = reader.function("memory_get_by_path", &json!({"path": "/share/n"})).unwrap();
+    assert_eq!(record["content"], json!("x"));
+    let context = reader.function("memory_context", &json!({})).unwrap();
+    assert_eq!(context["principal"], json!({"id": null, "kind": "u", "name": role, "admin": false}));
+    assert_eq!(context["access"][0]["treePath"], json!("/share"));
+    let rows = reader.rows_of("select content from me.memories").unwrap();
+    assert_eq!(rows, vec![vec![Some("x".to_owned())]]);
+    let listed = reader.function("access_list", &json!({"principal": role})).unwrap();
+    assert_eq!(listed, json!({"grants": []}));
+    let spaces = reader.function("space_list", &json!({})).unwrap();
+    assert_eq!(spaces["spaces"][0]["slug"], json!("meeting"));
+    let refused = reader.function("memory_get_by_path", &json!({"path": "~/n"})).unwrap_err();
+    assert_eq!(refused.kind(), "VALIDATION");
+}
