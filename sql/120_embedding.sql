@@ -56,6 +56,7 @@ create table me.embedding_queue (
   attempts integer not null default 0,
   outcome text collate "C" check (outcome in ('completed', 'failed', 'cancelled')),
   last_error text,
+  by_server boolean not null default false,
   created_at timestamptz not null,
   finished_at timestamptz,
   constraint embedding_queue_pkey primary key (space, id),
@@ -63,6 +64,7 @@ create table me.embedding_queue (
 );
 create index embedding_queue_memory_idx on me.embedding_queue (space, memory_id);
 create index embedding_queue_pending_idx on me.embedding_queue (space, vt, id) where outcome is null;
+create index embedding_queue_server_idx on me.embedding_queue (space, id) where by_server and outcome is null;
 create index embedding_queue_finished_idx on me.embedding_queue (space, finished_at) where outcome is not null;
 create index embedding_queue_failed_idx on me.embedding_queue (space, id) where outcome = 'failed';
 comment on table me.embedding_queue is 'Content that waits for its vectors, one entry for each content version and model.';
@@ -75,6 +77,7 @@ comment on column me.embedding_queue.vt is 'From when on it may be claimed: the 
 comment on column me.embedding_queue.attempts is 'How often it was claimed.';
 comment on column me.embedding_queue.outcome is 'completed, failed or cancelled; null while it waits.';
 comment on column me.embedding_queue.last_error is 'Why the last attempt failed.';
+comment on column me.embedding_queue.by_server is 'Whether the server''s own worker holds it: the next one takes it over if that one dies.';
 comment on column me.embedding_queue.created_at is 'When it was queued.';
 comment on column me.embedding_queue.finished_at is 'When it got its outcome.';
 

@@ -8,6 +8,8 @@ grant select on me.memories, me.memory_events, me.embedding_queue_status to publ
 grant execute on function
   me.audit_seal,
   me.audit_verify,
+  me.embed,
+  me.embed_pending,
   me.embedding_status,
   me.access_grant,
   me.access_list,
@@ -84,6 +86,8 @@ comment on function me.api_key_authenticate is 'Proves an API key: until the tra
 comment on function me.api_key_create is 'Makes an API key for a principal; its text is in this answer and never again.';
 comment on function me.api_key_list is 'The API keys of a principal, or of everybody, without their secrets.';
 comment on function me.api_key_revoke is 'Revokes an API key for good.';
+comment on function me.embed is 'The vector of a text by the model the space searches with.';
+comment on function me.embed_pending is 'Embeds what waits in the queue of a space, at most limit (100) entries, here and now: for servers without the worker.';
 comment on function me.embedding_claim is 'Hands out entries of the queue to a worker outside the server: batch_size (10) for lock_seconds (300), at most max_attempts (3) times each.';
 comment on function me.embedding_complete is 'Stores the vectors of a claimed entry, one for each window, if the memory still has that content: outcome completed or cancelled.';
 comment on function me.embedding_fail is 'Records why a claimed entry could not be embedded; it can be claimed again after a growing delay.';
@@ -177,6 +181,7 @@ comment on function me._home_label is 'Internal: the label of the caller''s home
 comment on function me._iso_millis is 'Internal: an instant as answers show it.';
 comment on function me._lexemes is 'Internal: what full text search finds a memory by.';
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
+comment on function me._queue_id is 'Internal: the id of a new entry of the embedding queue; wakes the worker at commit.';
 comment on function me._salt is 'Internal: sixteen random bytes.';
 comment on function me._tree_display is 'Internal: a tree as its reader writes it.';
 comment on function me._tree_matches is 'Internal: whether a tree matches an lquery.';

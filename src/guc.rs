@@ -1,5 +1,7 @@
 //! Every setting of the extension, its bounds and context, behind typed accessors.
 
+pub mod embedding;
+
 use crate::domain::limits;
 use crate::domain::retention::Retention;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
@@ -133,6 +135,7 @@ fn non_empty(setting: &GucSetting<Option<CString>>) -> Option<String> {
 
 /// Defines the settings; called once, when the library is loaded.
 pub fn register() {
+    embedding::register();
     GucRegistry::define_string_guc(
         c"me.space",
         c"The space a call works in when it names none.",

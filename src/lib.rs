@@ -4,11 +4,14 @@
 //! only, `api` encodes the answer. `docs/` describes each part.
 
 pub mod domain;
+pub mod embed;
 
 mod api;
 mod error;
 mod guc;
+mod provider;
 mod store;
+mod worker;
 
 use pgrx::prelude::*;
 
@@ -49,4 +52,12 @@ extension_sql_file!("../sql/900_privileges.sql", name = "privileges", finalize);
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
     guc::register();
+    // SAFETY: a flag of this process.
+    if unsafe { pg_sys::process_shared_preload_libraries_in_progress } {
+        worker::register();
+        if let Err(reason) = provider::preload() {
+            // Everything else works without it; whoever asks for a vector is told again.
+            warning!("memory_engine: the local embedding model was not loaded: {reason}");
+        }
+    }
 }

@@ -91,6 +91,31 @@ cargo_env() { # major
         export CARGO_TARGET_DIR=$DEV/target
     fi
     TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
+    share_crates take
+}
+
+# What cargo compiled of other people's crates, shared by the checkouts of a user: it takes minutes. Cargo names each
+# piece by a hash of all that matters to it, so no checkout can take for its own what is not; links cost no space.
+#   share_crates take|give
+share_crates() {
+    local shared=$CACHE/crates from to stamp part
+    stamp=$TARGET/debug/.crates-$(sha256sum <"$ROOT/Cargo.lock" | cut -c1-16)
+    case $1 in
+    take)
+        [[ -d $shared && ! -f $stamp ]] || return 0
+        from=$shared to=$TARGET/debug
+        ;;
+    give) from=$TARGET/debug to=$shared ;;
+    esac
+    for part in deps build .fingerprint; do
+        [[ -d $from/$part ]] || continue
+        mkdir -p "$to/$part"
+        # Not our own crates, and not those that are made for the checkout's PostgreSQL.
+        (cd "$from/$part" && find . -mindepth 1 -maxdepth 1 ! -name '*memory_engine*' ! -name '*memory-engine*' \
+            ! -name '*pgrx*' -print0 | xargs -0 -r cp -aln -t "$to/$part/" 2>/dev/null) || true
+    done
+    mkdir -p "$TARGET/debug"
+    : >"$stamp"
 }
 
 # The version of pgrx that Cargo.toml pins; cargo-pgrx must be the same.

@@ -2,14 +2,17 @@
 
 use super::memory::id_argument;
 use super::{given, required, result};
-use crate::domain::embedding::{Claim, Dimensions, Model, ModelName, ModelOptions, Provider, Seconds};
+use crate::domain::embedding::{
+    Claim, Dimensions, Model, ModelName, ModelOptions, Provider, Query, Seconds, parse_pending_limit,
+};
 use crate::domain::id::Id;
 use crate::error::{Error, Forbidden, Result};
 use crate::store::caller::{self, Intent};
-use crate::store::embedding::queue;
 use crate::store::embedding::{self as store};
+use crate::store::embedding::{queue, sync};
 use crate::store::jsonb::Jsonb;
 use crate::store::session;
+use crate::{guc, provider};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -140,6 +143,56 @@ fn set(id: Option<pgrx::Uuid>, vector: Option<Vec<Option<f32>>>, space: Option<&
     let vector = vector?;
     session::write(space, |_| Ok(()), |session, ()| store::set_vector(session, id, &vector))?;
     Ok(result(r#"{"stored": true}"#)?)
+}
+
+/// How many entries `embed_pending` works on when the caller does not say.
+const PENDING_LIMIT: i32 = 100;
+
+fn embed_text(input: Option<&str>, space: Option<&str>) -> std::result::Result<Vec<f32>, ErrorReport> {
+    let input: Result<&str> = required("input", input);
+    let input = input?;
+    let query = Query::parse("input", input).map_err(Error::from)?;
+    let model = session::read(space, |_| Ok(()), |session, ()| store::current(session))?
+        .ok_or(Error::EmbeddingNotConfigured)?
+        .model;
+    Ok(provider::embed_query(&model, query.as_str())?.as_slice().to_vec())
+}
+
+fn pending(limit: Option<i32>, space: Option<&str>) -> Answer {
+    let limit = parse_pending_limit("limit", limit.unwrap_or(PENDING_LIMIT)).map_err(Error::from)?;
+    let (mut embedded, mut failed, mut error) = (0, 0, None);
+    for (registered, jobs) in session::write(space, |_| Ok(()), |session, ()| sync::waiting(session, limit))?
+    {
+        let texts: Vec<&str> = jobs.iter().map(|job| job.content.as_str()).collect();
+        // No statement and no row lock is open meanwhile (CONC-6).
+        match provider::embed_all(&registered.model, &texts) {
+            Ok(outcomes) => {
+                let most = guc::embedding::max_attempts();
+                let (done, gone_wrong) = session::write(
+                    space,
+                    |_| Ok(()),
+                    |session, ()| sync::settle(session, &registered, &jobs, outcomes, most),
+                )?;
+                embedded += done;
+                failed += gone_wrong;
+            }
+            Err(reason) => error = Some(reason),
+        }
+    }
+    Ok(result(&json!({"embedded": embedded, "failed": failed, "error": error}).to_string())?)
+}
+
+#[pg_extern(stable, parallel_restricted)]
+fn embed(
+    input: default!(Option<&str>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> std::result::Result<Vec<f32>, ErrorReport> {
+    embed_text(input, space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn embed_pending(limit: default!(Option<i32>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
+    pending(limit, space)
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

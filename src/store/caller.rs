@@ -157,6 +157,28 @@ pub(super) fn begin<T>(
     Ok(result?)
 }
 
+/// Runs the work of a background process, which nobody asked for: as the extension's owner.
+pub(super) fn background<T>(body: impl FnOnce(Caller) -> Result<T>) -> std::result::Result<T, ErrorReport> {
+    let result = spi::connected(false, |db| {
+        let memory = memory_relation()?;
+        memory.lock(pg_sys::RowExclusiveLock);
+        let role = memory.owner;
+        let _owner = AsOwner::enter(role);
+        body(Caller {
+            db,
+            memory,
+            identity: Identity::Role(role),
+            cluster: roles::cluster(),
+            superuser: true,
+            principal: None,
+            home: None,
+            key: None,
+            standing: Standing::default(),
+        })
+    });
+    Ok(result?)
+}
+
 /// Goes on with a call of the same query that has decided what the caller may read: as the extension's owner.
 pub(super) fn resume<T>(body: impl FnOnce(&Db) -> Result<T>) -> std::result::Result<T, ErrorReport> {
     let result = spi::connected(true, |db| {

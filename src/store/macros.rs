@@ -53,6 +53,13 @@ fn next_uuid() -> pgrx::Uuid {
     uuid_v7::next()
 }
 
+/// The id of a new entry of the queue: where one is, there is work when the transaction commits.
+#[pg_extern(volatile, parallel_unsafe, name = "_queue_id")]
+fn queue_id() -> pgrx::Uuid {
+    crate::worker::note_work();
+    uuid_v7::next()
+}
+
 /// Sixteen random bytes: without them, the digest of a purged payload could be confirmed by guessing.
 #[pg_extern(volatile, parallel_restricted, name = "_salt")]
 fn salt() -> Vec<u8> {

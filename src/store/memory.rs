@@ -354,9 +354,10 @@ pub fn create(
     mode: OnConflict,
 ) -> Result<Jsonb> {
     session.require(Level::Write, &memory.tree)?;
-    match create_row(session, operation, memory, mode)? {
-        (_, _, Some(record)) => Ok(record),
-        (_, id, None) => get(session, id).map_err(|error| match (error, memory.id) {
+    let (_, id, record) = create_row(session, operation, memory, mode)?;
+    match (embedding::after_write(session, arg(vec![uuid(id)]))?, record) {
+        (false, Some(record)) => Ok(record),
+        _ => get(session, id).map_err(|error| match (error, memory.id) {
             // The record of a row the caller may not read cannot be the answer (CRE-6).
             (Error::NotFound { .. }, Some(id)) => Error::KeyTaken(Taken::Id(id.to_string())),
             (error, _) => error,
@@ -568,7 +569,8 @@ pub fn update(
     );
     let row = unique_violation_as(|_| slot_taken(), || session.db().row(&UPDATE, &args))?
         .ok_or_else(|| no_memory(id))?;
-    record(&row, 2)
+    let record = record(&row, 2)?;
+    if embedding::after_write(session, arg(vec![uuid(id)]))? { get(session, id) } else { Ok(record) }
 }
 
 fn merge_meta(stored: Jsonb, patch: &str) -> Result<MetaValue> {
@@ -676,11 +678,13 @@ pub(super) fn create_checked(
         let settled = create_clashing(session, operation, &memories[index], mode)?;
         outcome.insert(index, settled);
     }
-    (0..memories.len())
+    let outcomes: Vec<(Id, Status)> = (0..memories.len())
         .map(|index| {
             outcome.remove(&index).ok_or_else(|| Error::Internal("a batch item has no outcome".into()))
         })
-        .collect()
+        .collect::<Result<_>>()?;
+    embedding::after_write(session, arg(outcomes.iter().map(|(id, _)| uuid(*id)).collect::<Vec<_>>()))?;
+    Ok(outcomes)
 }
 
 fn create_clashing(

@@ -10,7 +10,7 @@
   select $1, v.new_id, v.model, 1 from vectors as v
 ), queued as (
   insert into me.embedding_queue (space, id, memory_id, content_version, model, vt, created_at)
-  select $1, me._uuid_v7(), i.id, 1, u.model, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp()
+  select $1, me._queue_id(), i.id, 1, u.model, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp()
   from inserted as i
   join me.embedding_use as u on u.space = $1
   where not exists (select from vectors as v where v.new_id = i.id and v.model = u.model)

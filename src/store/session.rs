@@ -81,6 +81,14 @@ pub fn serve<T>(
     })
 }
 
+/// Runs the work of a background process in a space, which may be gone.
+pub(super) fn background<T>(
+    space: &str,
+    body: impl FnOnce(&Session) -> Result<T>,
+) -> std::result::Result<T, ErrorReport> {
+    caller::background(|caller| body(&Session { caller, space: space.to_owned(), rights: Rights::All }))
+}
+
 fn open<P, T>(
     intent: Intent,
     space: Option<&str>,

@@ -167,9 +167,11 @@ impl ModelOptions {
         Ok(options)
     }
 
-    /// Whether something in it decides which files are read or where texts are sent.
+    /// Whether something in it decides which files are read or where texts are sent. The plain name of a model that
+    /// was installed with the extension does not.
     pub fn reaches_out(&self) -> bool {
-        self.path.is_some() || self.url.is_some()
+        let plain = |path: &str| !path.contains(['/', '\\', '\0']) && path != "..";
+        self.url.is_some() || self.path.as_deref().is_some_and(|path| !plain(path))
     }
 }
 
@@ -227,6 +229,8 @@ mod tests {
     fn options_belong_to_their_provider() {
         let parse = |provider, text| ModelOptions::parse("options", provider, text);
         assert!(parse(Provider::Local, r#"{"path": "/models/a"}"#).unwrap().reaches_out());
+        assert!(parse(Provider::Local, r#"{"path": "../a"}"#).unwrap().reaches_out());
+        assert!(!parse(Provider::Local, r#"{"path": "wordllama-256"}"#).unwrap().reaches_out());
         assert!(!parse(Provider::OpenAi, r#"{"model": "m", "batch": 32}"#).unwrap().reaches_out());
         for (provider, text) in [
             (Provider::Local, r#"{"url": "http://h"}"#),

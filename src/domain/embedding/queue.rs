@@ -38,6 +38,11 @@ fn within(argument: &str, value: i32, most: i32) -> Result<i32, Invalid> {
     ))
 }
 
+/// Checks how many entries one call of `embed_pending` is to work on.
+pub fn parse_pending_limit(argument: &str, limit: i32) -> Result<i32, Invalid> {
+    within(argument, limit, i32::from(limits::EMBEDDING_BATCH))
+}
+
 /// A length of time that a caller gave: 0 seconds to ten years.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds(f64);

@@ -1,7 +1,7 @@
 -- $1 space, $2 model. Queues each memory that the model has no vectors of and that has no entry for this content:
 -- not one that waits, and not one that failed (EMB-17).
 insert into me.embedding_queue (space, id, memory_id, content_version, model, vt, created_at)
-select $1, me._uuid_v7(), m.id, m.content_version, $2, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp()
+select $1, me._queue_id(), m.id, m.content_version, $2, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp()
 from me.memory as m
 where m.space = $1
   and not exists (

@@ -9,7 +9,7 @@ with taken as (
   for update of q skip locked
 ), claimed as (
   update me.embedding_queue as q
-  set vt = $2 + pg_catalog.make_interval(secs => $6), attempts = q.attempts + 1
+  set vt = $2 + pg_catalog.make_interval(secs => $6), attempts = q.attempts + 1, by_server = false
   from taken as t
   where q.space = $1 and q.id = t.id
   returning q.id, q.memory_id, q.content_version, q.model, q.attempts, t.content, t.waited_until

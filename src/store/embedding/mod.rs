@@ -1,8 +1,11 @@
 //! Embedding models: registered, used by spaces, dropped; and the vectors of memories.
 
+pub mod background;
 pub mod queue;
+pub mod sync;
 mod vectors;
 
+pub use sync::after_write;
 pub use vectors::{copy_vectors, remove_space_vectors, remove_vectors, set_vector};
 
 use super::caller::Caller;

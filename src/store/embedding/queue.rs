@@ -33,22 +33,23 @@ statement!(
     FINISH,
     ["update me.embedding_queue set outcome = $3, finished_at = pg_catalog.clock_timestamp(),
         last_error = coalesce($4, last_error)
-      where space = $1 and id = $2"],
+      where space = $1 and id = $2 and outcome is null"],
     [TEXTOID, UUIDOID, TEXTOID, TEXTOID]
 );
 statement!(
     /// The delay takes the place of the lock, but never outlives it.
     FAIL,
-    ["update me.embedding_queue set last_error = $3, vt = least(vt, $4 + pg_catalog.make_interval(secs => $5))
-      where space = $1 and id = $2"],
-    [TEXTOID, UUIDOID, TEXTOID, TIMESTAMPTZOID, FLOAT8OID]
+    ["update me.embedding_queue set last_error = $3, by_server = false, attempts = $6,
+        vt = least(vt, $4 + pg_catalog.make_interval(secs => $5))
+      where space = $1 and id = $2 and outcome is null"],
+    [TEXTOID, UUIDOID, TEXTOID, TIMESTAMPTZOID, FLOAT8OID, INT4OID]
 );
 statement!(
     RELEASE,
-    ["update me.embedding_queue set attempts = greatest(attempts - 1, 0),
-        vt = $3 + pg_catalog.make_interval(secs => $4)
-      where space = $1 and id = $2"],
-    [TEXTOID, UUIDOID, TIMESTAMPTZOID, FLOAT8OID]
+    ["update me.embedding_queue set attempts = greatest(attempts - 1, 0), by_server = false,
+        last_error = coalesce($5, last_error), vt = $3 + pg_catalog.make_interval(secs => $4)
+      where space = $1 and id = $2 and outcome is null"],
+    [TEXTOID, UUIDOID, TIMESTAMPTZOID, FLOAT8OID, TEXTOID]
 );
 statement!(
     PRUNE,
@@ -178,11 +179,12 @@ pub fn fail(session: &Session, entry: Id, error: &str) -> Result<Option<String>>
         Ok(attempts) => attempts,
         Err(outcome) => return Ok(Some(outcome)),
     };
-    let error: String = error.chars().take(ERROR_CHARS).collect();
+    let error = shortened(error);
     let delay = retry_delay(attempts);
-    session
-        .db()
-        .run(&FAIL, &[arg(session.space()), arg(uuid(entry)), arg(error), now(), arg(delay.get())])?;
+    session.db().run(
+        &FAIL,
+        &[arg(session.space()), arg(uuid(entry)), arg(error), now(), arg(delay.get()), arg(attempts)],
+    )?;
     Ok(None)
 }
 
@@ -191,8 +193,44 @@ pub fn release(session: &Session, entry: Id, backoff: Seconds) -> Result<Option<
     if let Err(outcome) = lock_pending(session, entry)? {
         return Ok(Some(outcome));
     }
-    session.db().run(&RELEASE, &[arg(session.space()), arg(uuid(entry)), now(), arg(backoff.get())])?;
+    give_back(session, uuid(entry), backoff, None)?;
     Ok(None)
+}
+
+/// Gives an entry back; the reason, if there is one, is kept as its last error.
+pub(super) fn give_back(
+    session: &Session,
+    entry: pgrx::Uuid,
+    backoff: Seconds,
+    reason: Option<&str>,
+) -> Result<()> {
+    session.db().run(
+        &RELEASE,
+        &[arg(session.space()), arg(entry), now(), arg(backoff.get()), reason.map(shortened).and_then(arg)],
+    )?;
+    Ok(())
+}
+
+/// Gives an entry its outcome, unless it has one.
+pub(super) fn settle_entry(session: &Session, entry: pgrx::Uuid, outcome: &str) -> Result<()> {
+    session.db().run(&FINISH, &[arg(session.space()), arg(entry), arg(outcome), None])?;
+    Ok(())
+}
+
+/// Records a failed attempt; the last one ends the entry.
+pub(super) fn fail_or_park(session: &Session, job: &Job, error: &str, max_attempts: i32) -> Result<()> {
+    let (space, entry, error) = (arg(session.space()), arg(job.id), arg(shortened(error)));
+    if job.attempts >= max_attempts {
+        session.db().run(&FINISH, &[space, entry, arg("failed"), error])?;
+    } else {
+        let delay = retry_delay(job.attempts);
+        session.db().run(&FAIL, &[space, entry, error, now(), arg(delay.get()), arg(job.attempts)])?;
+    }
+    Ok(())
+}
+
+fn shortened(error: &str) -> String {
+    error.chars().take(ERROR_CHARS).collect()
 }
 
 /// Deletes entries that have an outcome and were made longer ago than this; how many (EMB-16).
@@ -202,7 +240,11 @@ pub fn prune(session: &Session, retention: Seconds) -> Result<usize> {
 
 /// Lets failed entries of content that is still there be tried again; how many.
 pub fn retry(session: &Session) -> Result<usize> {
-    Ok(session.db().run(&RETRY, &[arg(session.space()), now()])?.count())
+    let queued = session.db().run(&RETRY, &[arg(session.space()), now()])?.count();
+    if queued > 0 {
+        crate::worker::note_work();
+    }
+    Ok(queued)
 }
 
 /// What waits for this content and model has got it.

@@ -1,0 +1,161 @@
+//! Chooses what computes the vectors of a registered model, and keeps it for the life of the process.
+
+use crate::domain::embedding::Vector;
+use crate::domain::embedding::{Model, Provider};
+use crate::embed::local::LocalModel;
+use crate::embed::{Embedder, Fault};
+use crate::error::Error;
+use crate::guc;
+use pgrx::{check_for_interrupts, pg_sys};
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The model that is used when nothing names another.
+const DEFAULT_MODEL: &str = "all-MiniLM-L6-v2";
+
+/// Models this process has read. What the postmaster reads before it forks, every backend shares.
+static MODELS: Mutex<Vec<(PathBuf, &'static LocalModel)>> = Mutex::new(Vec::new());
+
+/// Why there is nothing that computes a model's vectors.
+pub type Unavailable = String;
+
+/// What computes the vectors of a model.
+///
+/// # Errors
+/// A model that cannot be read, or whose vectors have another length than the registered one.
+pub fn embedder(model: &Model) -> Result<&'static dyn Embedder, Unavailable> {
+    match model.provider {
+        Provider::Local => Ok(local(model)?),
+        Provider::OpenAi => Err("the provider \"openai\" is not served by this build".into()),
+        Provider::Manual => Err(format!("callers bring the vectors of model \"{}\"", model.name.as_str())),
+    }
+}
+
+/// The local model behind a registered one.
+pub fn local(model: &Model) -> Result<&'static LocalModel, Unavailable> {
+    let path = match model.options.path.as_deref() {
+        Some(path) => models_directory().join(path),
+        None => default_path(),
+    };
+    // Where the server keeps its files is nothing for whoever asks for a vector.
+    let local = read(&path).map_err(|reason| {
+        let reason = reason.replace(&format!("{}/", path.display()), "");
+        format!("model \"{}\" cannot be read: {reason}", model.name.as_str())
+    })?;
+    if local.dimensions() != model.dimensions.get() {
+        return Err(format!(
+            "model \"{}\" is registered with {} dimensions, but has {}",
+            model.name.as_str(),
+            model.dimensions.get(),
+            local.dimensions()
+        ));
+    }
+    Ok(local)
+}
+
+/// Reads the default model, if it is installed: called by the postmaster, so that backends share the pages.
+///
+/// # Errors
+/// Says why an installed model cannot be used.
+pub fn preload() -> Result<(), Unavailable> {
+    let path = default_path();
+    if !path.exists() {
+        return Ok(());
+    }
+    read(&path).map(|_| ())
+}
+
+fn default_path() -> PathBuf {
+    guc::embedding::local_model_path().unwrap_or_else(|| models_directory().join(DEFAULT_MODEL))
+}
+
+/// Where `make install` puts models.
+fn models_directory() -> PathBuf {
+    let mut buffer = [0 as std::ffi::c_char; pg_sys::MAXPGPATH as usize];
+    // SAFETY: the buffer has the length the server writes to at most; the path of the executable is set at start.
+    let share = unsafe {
+        pg_sys::get_share_path((&raw const pg_sys::my_exec_path).cast(), buffer.as_mut_ptr());
+        CStr::from_ptr(buffer.as_ptr())
+    };
+    Path::new(&*share.to_string_lossy()).join("extension/memory_engine_models")
+}
+
+fn read(path: &Path) -> Result<&'static LocalModel, Unavailable> {
+    let mut models = MODELS.lock().map_err(|_| "a model could not be read before".to_owned())?;
+    if let Some((_, model)) = models.iter().find(|(known, _)| known == path) {
+        return Ok(model);
+    }
+    let model: &'static LocalModel = Box::leak(Box::new(LocalModel::open(path)?));
+    models.push((path.to_owned(), model));
+    Ok(model)
+}
+
+/// Asked by an embedder now and then: a cancel of the query raises its error here.
+fn interrupted() -> bool {
+    check_for_interrupts!();
+    false
+}
+
+fn told(fault: Fault) -> String {
+    match fault {
+        Fault::Failed(reason) | Fault::Unavailable(reason) => reason,
+        Fault::RateLimited(Some(after)) => {
+            format!("the provider asks to wait {} s", after.as_secs_f64().ceil())
+        }
+        Fault::RateLimited(None) => "the provider asks to wait".into(),
+        Fault::Interrupted => "the work was interrupted".into(),
+    }
+}
+
+/// The vector of a query (SRCH-11).
+///
+/// # Errors
+/// EMBEDDING_NOT_CONFIGURED when callers bring the model's vectors; EMBEDDING_FAILED with what the provider said.
+pub fn embed_query(model: &Model, text: &str) -> Result<Vector, Error> {
+    if model.provider == Provider::Manual {
+        return Err(Error::EmbeddingNotConfigured);
+    }
+    let failed = |reason| Error::EmbeddingFailed { reason };
+    let numbers = embedder(model)
+        .map_err(failed)?
+        .embed_query(text, &interrupted)
+        .map_err(|fault| failed(told(fault)))?;
+    Vector::new(&numbers, model.dimensions).map_err(|fault| failed(format!("the vector {fault}")))
+}
+
+/// The vectors of texts, batch by batch; one bad text does not sink the others.
+///
+/// # Errors
+/// What the provider said when it serves nobody now.
+pub fn embed_all(model: &Model, texts: &[&str]) -> Result<Vec<Result<Vec<Vector>, String>>, String> {
+    let embedder = embedder(model)?;
+    let mut found = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(embedder.batch()) {
+        match embedder.embed(batch, &interrupted) {
+            Ok(embedded) if embedded.len() == batch.len() => {
+                found.extend(embedded.into_iter().map(|windows| vectors(model, windows)));
+            }
+            Ok(_) | Err(Fault::Failed(_)) => {
+                for text in batch {
+                    found.push(match embedder.embed(&[text], &interrupted) {
+                        Ok(mut alone) if alone.len() == 1 => vectors(model, alone.remove(0)),
+                        Ok(_) => Err("the provider answered with another number of vectors".into()),
+                        Err(Fault::Failed(reason)) => Err(reason),
+                        Err(fault) => return Err(told(fault)),
+                    });
+                }
+            }
+            Err(fault) => return Err(told(fault)),
+        }
+    }
+    Ok(found)
+}
+
+/// Vectors of a model, out of what a provider sent.
+pub fn vectors(model: &Model, embedded: crate::embed::Embedded) -> Result<Vec<Vector>, String> {
+    embedded?
+        .iter()
+        .map(|window| Vector::new(window, model.dimensions).map_err(|fault| format!("the vector {fault}")))
+        .collect()
+}

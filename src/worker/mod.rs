@@ -1,0 +1,32 @@
+//! The background: a launcher for the cluster, and a worker for each database that has something to do.
+//!
+//! Nobody polls. Writers raise a flag at commit and set the launcher's or the worker's latch; a worker that found
+//! nothing for a few seconds leaves its database, and says when it wants to be back.
+
+mod board;
+mod embedding;
+mod launcher;
+mod wake;
+
+pub use wake::note_work;
+
+use pgrx::bgworkers::{BackgroundWorkerBuilder, BgWorkerStartTime};
+use pgrx::pg_sys;
+use std::time::Duration;
+
+/// Reserves shared memory and registers the launcher; called while the server starts.
+pub fn register() {
+    board::reserve();
+    // SAFETY: a flag of this process.
+    if unsafe { pg_sys::IsBinaryUpgrade } {
+        return;
+    }
+    BackgroundWorkerBuilder::new("memory_engine launcher")
+        .set_type("memory_engine launcher")
+        .set_library("memory_engine")
+        .set_function("memory_engine_launcher_main")
+        .enable_spi_access()
+        .set_start_time(BgWorkerStartTime::RecoveryFinished)
+        .set_restart_time(Some(Duration::from_secs(5)))
+        .load();
+}
