@@ -33,6 +33,16 @@ select me.memory_search(fulltext => 'deploy on mondays', meta => '{"topic": "dep
 select tree, name, left(content, 30) from me.memories where meta @> '{"topic": "deploy"}';
 select to_char(lower(temporal) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), split_part(content, E'\n', 1) from me.memories where meta @> '{"type": "commit"}' order by temporal desc limit 3;
 
--- Delete it. What happened stays.
+-- Delete it, see what happened, and bring it back as it was at first.
 select me.memory_delete_by_path('team/decisions/deploy-day');
-select operation, tree || '/' || name, 'version ' || version, 'by ' || actor_name, content from me.memory_events where memory_id = :'id' order by event_id;
+select e ->> 'operation', e ->> 'version', e ->> 'content' from jsonb_array_elements(me.memory_history(memory_id => :'id', "order" => 'asc') -> 'events') as e;
+select me.memory_revert(1, id => :'id') ->> 'content';
+
+-- The whole log is plain rows.
+select cause, operation, count(*) from me.memory_events where space = 'demo' group by 1, 2 order by 1, 2;
+
+-- Knowledge that carries its origin, is never edited, and can be forgotten for good.
+set me.project = 'demo';
+select me.capsule_ingest('The release is cut from main.', source => 'README.md', anchor => 'README.md:1', kind => 'decision') #>> '{outcomes,0,id}' as capsule \gset
+select r ->> 'id', r ->> 'headline', r #>> '{provenance,anchor}', r ->> 'confidence' from jsonb_array_elements(me.capsule_retrieve(terms => '{release,main}') -> 'results') as r;
+select me.capsule_forget(:'capsule', mode => 'redacted', reason => 'shown') ->> 'outcome';

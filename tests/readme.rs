@@ -1,4 +1,5 @@
-//! The documentation is true: every SQL block of it runs, and its links lead somewhere.
+//! The documentation is true: every SQL block of it runs, its links lead somewhere, and it names every function and
+//! setting as they are.
 //!
 //! A block marked `sql` has to run as it stands, one marked `sql error` has to end in an error. The blocks of a file
 //! run in one psql session, in order, in a fresh database.
@@ -168,4 +169,51 @@ fn links_within_the_project_lead_to_files() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// `me.name(argument type, …) → result` as the catalogue has it.
+const SIGNATURES: &str = "
+    select 'me.' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ') → '
+        || pg_get_function_result(p.oid), 'me.' || p.proname || '('
+    from pg_proc as p
+    where p.pronamespace = 'me'::regnamespace and p.proname not like '\\_%'
+    order by 1";
+
+#[test]
+fn every_function_is_documented_as_it_is_and_has_an_example_that_runs() {
+    let database = Database::new();
+    let reference: String = documents().into_iter().map(|(_, text)| text).collect();
+    let examples: String = documents()
+        .iter()
+        .flat_map(|(_, text)| blocks(text))
+        .filter(|block| block.info.starts_with("sql"))
+        .map(|block| block.text)
+        .collect();
+    let mut missing = Vec::new();
+    for row in database.admin().query(SIGNATURES, &[]).unwrap() {
+        let (signature, call): (String, String) = (row.get(0), row.get(1));
+        if !reference.contains(&format!("`{signature}`")) {
+            missing.push(format!("no document has `{signature}`"));
+        }
+        if !examples.contains(&call) {
+            missing.push(format!("no SQL block calls {call}…)"));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn every_setting_is_in_the_readme() {
+    let database = Database::new();
+    let mut client = database.admin();
+    client.batch_execute("select me.space_list()").unwrap();
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let settings =
+        client.query("select name from pg_settings where name like 'me.%' order by 1", &[]).unwrap();
+    let missing: Vec<String> = settings
+        .into_iter()
+        .map(|row| row.get::<_, String>(0))
+        .filter(|name| !readme.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "README.md lacks {missing:?}");
 }
