@@ -14,16 +14,20 @@ grant execute on function
   me.access_grant,
   me.access_list,
   me.access_revoke,
+  me.capsule_adopt,
   me.capsule_alias,
   me.capsule_bootstrap,
   me.capsule_classify,
   me.capsule_consolidate,
   me.capsule_digest,
+  me.capsule_export,
   me.capsule_extract,
   me.capsule_forget,
   me.capsule_get,
+  me.capsule_import,
   me.capsule_ingest,
   me.capsule_list,
+  me.capsule_merge,
   me.capsule_outcome,
   me.capsule_pin,
   me.capsule_preference,
@@ -33,6 +37,7 @@ grant execute on function
   me.capsule_session_start,
   me.capsule_vector,
   me.capsule_verify,
+  me.capsule_visual,
   me.format,
   me.history_prune,
   me.mcp_call,
@@ -103,16 +108,20 @@ comment on function me.embedding_status is 'How the queue of a space stands: pen
 comment on function me.access_grant is 'Sets what a principal may do at a tree and below: read, write or owner. For admins of the space, and owners of the tree.';
 comment on function me.access_list is 'The grants at or below a tree, of everybody or of one principal.';
 comment on function me.access_revoke is 'Removes the grant of a principal at exactly this tree.';
+comment on function me.capsule_adopt is 'Captures the content of a plain memory as a capsule; the memory stays as it is.';
 comment on function me.capsule_alias is 'Teaches another word for a term, or lists what was taught.';
 comment on function me.capsule_bootstrap is 'What to know before beginning: constraints, the next action, decisions and traps, within a budget.';
 comment on function me.capsule_classify is 'Derives the label of a text, and labels a capsule with it.';
 comment on function me.capsule_consolidate is 'What could be tidied up; with apply_tiers the moves between tiers are made.';
 comment on function me.capsule_digest is 'The space at a glance: counts, newest, readiness, tiers, the state of the journal.';
+comment on function me.capsule_export is 'The capsules as Markdown: the same store gives the same bytes, but for the stamp.';
 comment on function me.capsule_extract is 'Candidates for capsules in a text, each with its cue.';
 comment on function me.capsule_forget is 'Destroys the content of a capsule for good and leaves a tombstone (mode purged or redacted).';
 comment on function me.capsule_get is 'A capsule with all that is known of it, or its tombstone.';
+comment on function me.capsule_import is 'Captures Markdown files piece by piece; importing again follows their edits.';
 comment on function me.capsule_ingest is 'Captures knowledge with its origin: one item, or a batch in items.';
 comment on function me.capsule_list is 'The capsules that are not forgotten, a line each, in the order of capture.';
+comment on function me.capsule_merge is 'Folds the capsules of another space into this one.';
 comment on function me.capsule_outcome is 'Reports what came of something, or lists the reports.';
 comment on function me.capsule_pin is 'Pins or unpins a capsule: a pinned one does not decay.';
 comment on function me.capsule_preference is 'Notes which of two capsules was preferred, or lists the notes.';
@@ -122,6 +131,7 @@ comment on function me.capsule_session_finish is 'Closes a session; a handoff is
 comment on function me.capsule_session_start is 'Opens a session that captures can be linked to.';
 comment on function me.capsule_vector is 'Stores a vector of the caller''s own for a capsule, or lists which have one.';
 comment on function me.capsule_verify is 'Recomputes the capsule journal of the space and names the first row that is not what was written.';
+comment on function me.capsule_visual is 'A picture in Mermaid: dag, relations or tiers.';
 comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
 comment on function me.gateway_add is 'Lets a role act for application users by setting me.principal. Superusers only.';
 comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';

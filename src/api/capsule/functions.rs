@@ -1,6 +1,7 @@
 //! The SQL functions: each makes the argument object of its tool and runs it.
 
-use super::{Answer, Fields, run};
+use super::{Answer, Fields, adopt, run};
+use crate::api::memory::id_argument;
 use crate::store::jsonb::Jsonb;
 use pgrx::prelude::*;
 use serde_json::Value;
@@ -132,6 +133,11 @@ fn capsule_digest(
         .run("memory_digest", space)
 }
 
+#[pg_extern(stable, parallel_restricted)]
+fn capsule_export(stamp: default!(Option<bool>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
+    Arguments::default().boolean("stamp", stamp).run("memory_export", space)
+}
+
 #[pg_extern(volatile, parallel_unsafe)]
 fn capsule_forget(
     id: default!(Option<String>, "NULL"),
@@ -145,6 +151,22 @@ fn capsule_forget(
 #[pg_extern(stable, parallel_restricted)]
 fn capsule_get(id: default!(Option<String>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
     Arguments::default().text("id", id).run("memory_get", space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn capsule_import(
+    source: default!(Option<String>, "NULL"),
+    dir: default!(Option<String>, "NULL"),
+    base: default!(Option<String>, "NULL"),
+    files: default!(Option<Jsonb>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    Arguments::default()
+        .text("source", source)
+        .text("dir", dir)
+        .text("base", base)
+        .json("files", files)
+        .run("memory_import", space)
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -217,6 +239,11 @@ fn capsule_list(
         .boolean("expired", expired)
         .text("review_state", review_state)
         .run("memory_list", space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn capsule_merge(from: default!(Option<String>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
+    Arguments::default().text("from", from).run("memory_merge", space)
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -342,6 +369,25 @@ fn capsule_vector(
 #[pg_extern(stable, parallel_restricted)]
 fn capsule_verify(space: default!(Option<&str>, "NULL")) -> Answer {
     Arguments::default().run("memory_verify", space)
+}
+
+#[pg_extern(stable, parallel_restricted)]
+fn capsule_visual(
+    view: default!(Option<String>, "NULL"),
+    project_prefix: default!(Option<String>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    Arguments::default().text("view", view).text("project_prefix", project_prefix).run("memory_visual", space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn capsule_adopt(
+    id: default!(Option<pgrx::Uuid>, "NULL"),
+    source: default!(Option<String>, "NULL"),
+    anchor: default!(Option<String>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    adopt(id_argument("id", id)?, source, anchor, space)
 }
 
 #[pg_extern(immutable, parallel_safe)]

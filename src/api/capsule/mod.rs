@@ -4,12 +4,14 @@ mod functions;
 pub mod mcp;
 mod words;
 
-use super::result;
+use super::{required, result};
 use crate::domain::capsule::fault::{Fault, Result as Checked};
 use crate::domain::capsule::project::Fence;
 use crate::domain::capsule::shape::Shape;
-use crate::domain::capsule::words::{Mode, Relation};
+use crate::domain::capsule::words::{Mode, Relation, View};
 use crate::domain::capsule::{LABEL, classify, extract, ingest, recall};
+use crate::domain::id::Id;
+use crate::domain::invalid;
 use crate::error::{Error, Result};
 use crate::store::capsule as store;
 use crate::store::capsule::book::Book;
@@ -73,6 +75,17 @@ fn run(tool: &str, fields: Fields, space: Option<&str>) -> Answer {
         "memory_outcome" => words::outcome(fields, space),
         "memory_preference" => words::preference(fields, space),
         "memory_pin" => words::pin(fields, space),
+        "memory_export" => {
+            let mut shape = checked(Shape::new(fields, &["stamp"]))?;
+            let stamped = checked(shape.boolean("stamp"))?.unwrap_or(true);
+            read(space, |session| store::views::export(session, stamped))
+        }
+        "memory_visual" => visual(fields, space),
+        "memory_import" => {
+            let call = checked(store::import::parse(fields))?;
+            write(space, |book| store::import::import(book, &call))
+        }
+        "memory_merge" => merge(fields, space),
         "memory_verify" => {
             checked(Shape::new(fields, &[]))?;
             read(space, |session| {
@@ -193,4 +206,49 @@ fn bootstrap(fields: Fields, space: Option<&str>) -> Answer {
     let budget = checked(shape.count("token_budget"))?.unwrap_or(recall::TOKEN_BUDGET_DEFAULT);
     let fence = checked(Fence::new(project_id, prefix))?;
     read(space, |session| store::digest::bootstrap(session, &fence, &terms, budget))
+}
+
+fn visual(fields: Fields, space: Option<&str>) -> Answer {
+    let mut shape = checked(Shape::new(fields, &["view", "project_prefix"]))?;
+    let view = checked(shape.word("view", View::WORDS, View::from_word))?;
+    let view = checked(view.ok_or_else(|| shape.missing("view")))?;
+    let prefix = checked(shape.text("project_prefix"))?;
+    if prefix.is_some() && view != View::Tiers {
+        return Err(
+            Error::from(Fault::value("project_prefix", "project_prefix goes with view tiers alone")).into()
+        );
+    }
+    let fence = checked(Fence::new(None, prefix))?;
+    read(space, |session| store::views::draw(session, view, &fence))
+}
+
+/// Both spaces are read and written in the caller's one transaction.
+fn merge(fields: Fields, space: Option<&str>) -> Answer {
+    let mut shape = checked(Shape::new(fields, &["from"]))?;
+    let from = checked(shape.need_text("from"))?;
+    let source = session::read(Some(&from), |_| Ok(()), |session, ()| store::merge::read(session));
+    let source = source.map_err(|_| {
+        let message = format!("from {} is no space that can be read here", invalid::excerpt(&from));
+        Error::from(Fault::value("from", message))
+    })?;
+    write(space, |book| store::merge::merge(book, &from, &source))
+}
+
+/// Runs `me.capsule_adopt`: the content of a plain memory is captured; the memory stays as it is.
+fn adopt(id: Option<Id>, source: Option<String>, anchor: Option<String>, space: Option<&str>) -> Answer {
+    let id = required("id", id)?;
+    let (source, anchor) = (required("source", source)?, required("anchor", anchor)?);
+    let answer = session::write(
+        space,
+        |_| Ok(()),
+        |session, ()| {
+            let content = store::adopt::content(session, id)?;
+            let mut book = Book::open(session)?;
+            let item = ingest::Item { content, source, anchor, ..ingest::Item::default() };
+            let answer = store::capture::ingest(&mut book, ingest::Request::Single(Box::new(item)))?;
+            book.close()?;
+            Ok(answer)
+        },
+    )?;
+    encode(&answer)
 }

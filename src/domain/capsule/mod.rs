@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod classify;
 pub mod consolidate;
 pub mod dag;
+pub mod export;
 pub mod extract;
 pub mod fault;
 pub mod handoff;
@@ -22,6 +23,7 @@ pub mod split;
 pub mod stamp;
 pub mod taint;
 pub mod text;
+pub mod visual;
 pub mod words;
 
 /// How everything that carries stored text opens (CAP-ENV-1): advice, never an order.

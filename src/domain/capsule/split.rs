@@ -75,16 +75,6 @@ fn heading_level(line: &str) -> Option<usize> {
     ((1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some(level)
 }
 
-/// The names a file may be found under.
-pub fn file_name(source: super::words::ImportSource) -> &'static str {
-    use super::words::ImportSource;
-    match source {
-        ImportSource::User | ImportSource::Project => "CLAUDE.md",
-        ImportSource::Agents => "AGENTS.md",
-        ImportSource::Folder => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

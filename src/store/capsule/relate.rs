@@ -1,10 +1,12 @@
 //! `memory_relate`: edges (CAP-REL).
 
 use super::book::Book;
+use super::rows::instant;
 use super::state;
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::record::{id_of, numbered};
+use crate::domain::capsule::stamp::Stamp;
 use crate::domain::capsule::words::{Kind, Relation};
 use crate::error::{Error, Result};
 use crate::statement;
@@ -26,19 +28,26 @@ statement!(
 
 /// The origin of an edge that a caller wrote.
 pub const MANUAL: &str = "manual";
+/// The origin of an edge that the import wrote.
+pub const IMPORT: &str = "import";
 
 /// Records an edge; false when it was there already, with its first stamp and origin kept (CAP-REL-4).
 pub fn connect(book: &Book, kind: Relation, from: (bool, i64), to: i64, origin: &str) -> Result<bool> {
+    connect_at(book, kind, from, to, origin, book.now())
+}
+
+/// The same, with the stamp it had elsewhere.
+pub fn connect_at(
+    book: &Book,
+    kind: Relation,
+    from: (bool, i64),
+    to: i64,
+    origin: &str,
+    at: &Stamp,
+) -> Result<bool> {
     let session = book.session();
-    let args = [
-        arg(session.space()),
-        arg(kind.word()),
-        arg(to),
-        arg(from.0),
-        arg(from.1),
-        arg(book.now_at()),
-        arg(origin),
-    ];
+    let args =
+        [arg(session.space()), arg(kind.word()), arg(to), arg(from.0), arg(from.1), instant(at), arg(origin)];
     Ok(session.db().row(&CONNECT, &args)?.is_some())
 }
 
