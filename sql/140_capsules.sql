@@ -448,3 +448,11 @@ select pg_catalog.pg_extension_config_dump('me.capsule_outcome', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_preference', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_audit', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_secret', 'where false');
+
+-- The planner's samples are copies too: no call's plan needs them of these columns.
+alter table me.memory alter column content set statistics 0;
+alter table me.memory_event alter column content set statistics 0;
+alter table me.capsule alter column source set statistics 0, alter column anchor set statistics 0,
+  alter column thread set statistics 0;
+alter table me.capsule_token alter column token set statistics 0;
+alter table me.capsule_vector alter column embedding set statistics 0;

@@ -22,6 +22,8 @@ pub mod similar;
 pub mod split;
 pub mod stamp;
 pub mod taint;
+#[cfg(test)]
+mod taint_corpus;
 pub mod text;
 pub mod visual;
 pub mod words;

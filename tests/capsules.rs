@@ -1,0 +1,327 @@
+//! Capsules under several clients, several roles, and after they are forgotten.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod common;
+
+use common::{Calls, Database, new_role};
+use postgres::Client;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+fn capture(client: &mut Client, content: &str, extra: Value) -> Value {
+    let mut args = json!({"content": content, "source": "field-notes", "anchor": "notes.md:4"});
+    for (key, value) in extra.as_object().unwrap() {
+        args[key] = value.clone();
+    }
+    client.function("capsule_ingest", &args).unwrap()
+}
+
+fn id_of(answer: &Value) -> String {
+    answer["outcomes"][0]["id"].as_str().unwrap().to_owned()
+}
+
+fn count(client: &mut Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).unwrap().get(0)
+}
+
+/// Numbers for choices, the same for the same start.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// How long the writers work: `ME_CAPSULE_SECONDS`, 6 unless said.
+fn duration() -> Duration {
+    let seconds = std::env::var("ME_CAPSULE_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(6))
+}
+
+fn work(client: &mut Client, worker: u64) -> u64 {
+    let mut choices = Choices(worker + 1);
+    let until = Instant::now() + duration();
+    let mut calls = 0;
+    while Instant::now() < until {
+        let some = |choices: &mut Choices| format!("cap-{}", choices.below(60) + 1);
+        let answer = match choices.below(10) {
+            0..=4 => {
+                // Few contents, so that writers meet in the same one.
+                let content = format!("finding number {} about the pumps of hall three", choices.below(150));
+                let args = json!({"content": content, "source": "s", "anchor": "a", "kind": "fact"});
+                client.function("capsule_ingest", &args)
+            }
+            5 | 6 => {
+                let kind = ["supersedes", "blocks", "witnesses"][choices.below(3) as usize];
+                let args = json!({"kind": kind, "from": some(&mut choices), "to": some(&mut choices)});
+                client.function("capsule_relate", &args)
+            }
+            7 => {
+                let args = json!({"id": some(&mut choices), "mode": "purged", "reason": "test"});
+                client.function("capsule_forget", &args)
+            }
+            _ => client.function("capsule_retrieve", &json!({"terms": ["pumps", "finding"], "limit": 5})),
+        };
+        if let Err(refusal) = answer {
+            // Unknown, forgotten or the same twice: what chance may choose. A deadlock may not reach a client.
+            assert!(["P0002", "22023"].contains(&refusal.sqlstate.as_str()), "{refusal:?}");
+        }
+        calls += 1;
+    }
+    calls
+}
+
+#[test]
+fn writers_that_meet_leave_gapless_numbers_one_capsule_per_content_and_a_whole_journal() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    capture(&mut admin, "the first one", json!({}));
+    let calls: u64 = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|worker| {
+                let mut client = database.admin();
+                scope.spawn(move || work(&mut client, worker))
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert!(calls > 50, "only {calls} calls");
+    assert_eq!(count(&mut admin, "select max(seq) - count(*) from me.capsule"), 0);
+    assert_eq!(count(&mut admin, "select min(seq) from me.capsule"), 1);
+    let twice =
+        "select count(*) from (select source_hash from me.capsule group by 1 having count(*) > 1) as d";
+    assert_eq!(count(&mut admin, twice), 0);
+    let lost =
+        "select count(*) from me.capsule c left join me.memory m on m.space = c.space and m.id = c.memory_id
+                where c.memory_id is not null and m.id is null";
+    assert_eq!(count(&mut admin, lost), 0);
+    let tokens = "select l.tokens - (select coalesce(sum(t.count), 0) from me.capsule_token t) from me.capsule_ledger l";
+    assert_eq!(count(&mut admin, &format!("select ({tokens})::bigint")), 0);
+    let report = admin.function("capsule_verify", &json!({})).unwrap();
+    assert_eq!(report["ok"], true, "{report}");
+    assert_eq!(report["verified"], json!(count(&mut admin, "select max(seq) from me.capsule_audit")));
+}
+
+#[test]
+fn a_changed_a_missing_and_a_cut_row_of_the_journal_are_named() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    for content in ["one", "two", "three"] {
+        capture(&mut admin, content, json!({}));
+    }
+    let mut verdict = |sql: &str| {
+        admin.batch_execute(&format!("begin; {sql}")).unwrap();
+        let report = admin.function("capsule_verify", &json!({})).unwrap();
+        admin.batch_execute("rollback").unwrap();
+        (report["ok"].clone(), report["broken_seq"].clone())
+    };
+    assert_eq!(verdict("select 1"), (json!(true), Value::Null));
+    assert_eq!(verdict("update me.capsule_audit set reason = 'x' where seq = 2"), (json!(false), json!(2)));
+    assert_eq!(verdict("delete from me.capsule_audit where seq = 1"), (json!(false), json!(1)));
+    assert_eq!(verdict("delete from me.capsule_audit where seq = 3"), (json!(false), json!(3)));
+    assert_eq!(
+        verdict("update me.capsule_audit set at = at + '1 s' where seq = 3"),
+        (json!(false), json!(3))
+    );
+}
+
+/// Words that stand nowhere else.
+const SECRET: &str = "zyxquartz";
+const SOURCE: &str = "qwvledger";
+
+/// Tables of the database whose rows hold a text.
+fn tables_with(client: &mut Client, text: &str) -> BTreeSet<String> {
+    let tables = client
+        .query(
+            "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+             where c.relkind in ('r', 'm') and n.nspname not in ('information_schema')
+               and has_table_privilege(c.oid, 'select')",
+            &[],
+        )
+        .unwrap();
+    let mut found = BTreeSet::new();
+    for row in tables {
+        let table: String = row.get(0);
+        let sql = format!("select exists (select from {table} as t where t::text ilike '%' || $1 || '%')");
+        if client.query_one(&sql, &[&text]).is_ok_and(|row| row.get(0)) {
+            found.insert(table);
+        }
+    }
+    found
+}
+
+/// Relations of the database, indexes and toasted values included, whose files hold a text.
+fn files_with(client: &mut Client, text: &str) -> BTreeSet<String> {
+    client.batch_execute("checkpoint").unwrap();
+    client
+        .query(
+            "select c.relname::text from pg_class c
+             where c.relkind in ('r', 'i', 't', 'm') and pg_relation_filepath(c.oid) is not null
+               and position(convert_to($1, 'UTF8') in pg_read_binary_file(pg_relation_filepath(c.oid), 0,
+                 pg_relation_size(c.oid), true)) > 0",
+            &[&text],
+        )
+        .unwrap()
+        .into_iter()
+        .map(|row| row.get(0))
+        .collect()
+}
+
+#[test]
+fn a_forgotten_content_is_in_no_table_and_after_a_vacuum_in_no_file() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let model = json!({"name": "by-hand", "provider": "manual", "dimensions": 3});
+    admin.function("embedding_model_add", &model).unwrap();
+    admin.function("embedding_model_use", &json!({"name": "by-hand"})).unwrap();
+    for other in 0..20 {
+        capture(&mut admin, &format!("an ordinary note number {other}"), json!({}));
+    }
+    let content =
+        format!("The {SECRET} code is seven thousand. {}", "Long enough to be toasted. ".repeat(400));
+    let answer = capture(&mut admin, &content, json!({"source": SOURCE, "kind": "fact"}));
+    let id = id_of(&answer);
+    let memory: String =
+        admin.query_one("select id::text from me.memories where name = $1", &[&id]).unwrap().get(0);
+    admin.function("embedding_set", &json!({"id": memory, "vector": [0.1, 0.2, 0.3]})).unwrap_or(Value::Null);
+    let vector = json!({"capsule_id": id, "embedding": [0.5, 0.25], "model_tag": "m"});
+    admin.function("capsule_vector", &vector).unwrap();
+    admin.function("capsule_retrieve", &json!({"terms": ["code"]})).unwrap();
+    admin.batch_execute("analyze").unwrap();
+    let before = tables_with(&mut admin, SECRET);
+    assert!(before.contains("me.memory") && before.contains("me.capsule_token"), "{before:?}");
+    assert!(!files_with(&mut admin, SECRET).is_empty());
+
+    admin.function("capsule_forget", &json!({"id": id, "mode": "purged", "reason": "leaked"})).unwrap();
+    // What the planner sampled of the full text index stays until the next analyze.
+    let mut left = tables_with(&mut admin, SECRET);
+    left.remove("pg_statistic");
+    assert_eq!(left, BTreeSet::new());
+    assert_eq!(tables_with(&mut admin, SOURCE), BTreeSet::new());
+    let waiting = format!("select count(*) from me.embedding_queue where memory_id = '{memory}'");
+    assert_eq!(count(&mut admin, &waiting), 0);
+    assert_eq!(count(&mut admin, "select count(*) from me.capsule_vector"), 0);
+    let again = capture(&mut admin, &content, json!({}));
+    assert_eq!(again["outcomes"][0]["status"], "rejected");
+
+    admin.batch_execute("vacuum (full, analyze)").unwrap();
+    assert_eq!(tables_with(&mut admin, SECRET), BTreeSet::new());
+    assert_eq!(files_with(&mut admin, SECRET), BTreeSet::new());
+    assert_eq!(files_with(&mut admin, SOURCE), BTreeSet::new());
+}
+
+#[test]
+fn a_role_sees_and_writes_the_capsules_of_its_projects_alone() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    for (content, project) in [("kelp in the bay", "bay"), ("kelp in the harbour", "harbour")] {
+        capture(&mut admin, content, json!({"project_id": project}));
+    }
+    admin.function("capsule_relate", &json!({"kind": "blocks", "from": "cap-1", "to": "cap-2"})).unwrap();
+    let (reader, writer) = (new_role("capsule_reader"), new_role("capsule_writer"));
+    for (role, access) in [(&reader, "read"), (&writer, "write")] {
+        admin.function("space_member_add", &json!({"principal": role, "kind": "user"})).unwrap();
+        let grant = json!({"principal": role, "tree": "/capsules/bay", "access": access});
+        admin.function("access_grant", &grant).unwrap();
+    }
+    let mut reader = database.connect(&reader);
+    let listed = reader.function("capsule_list", &json!({})).unwrap();
+    assert_eq!(listed["returned"], 1, "{listed}");
+    let recalled = reader.function("capsule_retrieve", &json!({"terms": ["kelp", "cap-2"]})).unwrap();
+    assert_eq!(recalled["matched"], 1, "{recalled}");
+    let got = reader.function("capsule_get", &json!({"id": "cap-1"})).unwrap();
+    assert_eq!(got["relations"], json!([]), "an edge shows a capsule that may not be read");
+    let hidden = reader.function("capsule_get", &json!({"id": "cap-2"})).unwrap_err();
+    let absent = reader.function("capsule_get", &json!({"id": "cap-9"})).unwrap_err();
+    assert_eq!(hidden.message.replace("cap-2", "cap-9"), absent.message);
+    assert_eq!(hidden.detail.replace("cap-2", "cap-9"), absent.detail);
+    let digest = reader.function("capsule_digest", &json!({})).unwrap();
+    assert_eq!((&digest["total"], &digest["dag"]["ready_total"]), (&json!(1), &json!(0)), "{digest}");
+    for (function, args) in [
+        ("capsule_ingest", json!({"content": "x y", "source": "s", "anchor": "a", "project_id": "bay"})),
+        ("capsule_forget", json!({"id": "cap-1", "mode": "purged", "reason": "r"})),
+        ("capsule_pin", json!({"id": "cap-1", "pinned": true, "reason": "r"})),
+        ("capsule_alias", json!({"term": "a", "alias": "b"})),
+        ("capsule_session_start", json!({})),
+    ] {
+        let refusal = reader.function(function, &args).unwrap_err();
+        assert_eq!(refusal.kind(), "FORBIDDEN", "{function}: {refusal:?}");
+    }
+
+    let mut writer = database.connect(&writer);
+    let own = json!({"content": "more kelp", "source": "s", "anchor": "a", "project_id": "bay/north"});
+    assert_eq!(writer.function("capsule_ingest", &own).unwrap()["captured"], 1);
+    let other = json!({"content": "foreign kelp", "source": "s", "anchor": "a", "project_id": "harbour"});
+    assert_eq!(writer.function("capsule_ingest", &other).unwrap_err().kind(), "FORBIDDEN");
+    let forget = json!({"id": "cap-2", "mode": "purged", "reason": "r"});
+    assert_eq!(writer.function("capsule_forget", &forget).unwrap_err().kind(), "NOT_FOUND");
+    let replace = json!({"content": "kelp anew", "source": "s", "anchor": "a", "project_id": "bay", "supersedes": "cap-2"});
+    assert_eq!(writer.function("capsule_ingest", &replace).unwrap()["rejected"], 1);
+    let report = admin.function("capsule_verify", &json!({})).unwrap();
+    assert_eq!(report["ok"], true, "{report}");
+}
+
+#[test]
+fn a_dropped_space_leaves_no_capsule_behind() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    admin.function("space_create", &json!({"slug": "short"})).unwrap();
+    let before = database.rows();
+    admin.batch_execute("set me.space = 'short'").unwrap();
+    capture(&mut admin, "one", json!({"kind": "fact", "stale_if": "x", "event_at": "2020-01-01T00:00:00Z"}));
+    capture(&mut admin, "two", json!({"staged": true}));
+    admin.function("capsule_pin", &json!({"id": "cap-1", "pinned": true, "reason": "r"})).unwrap();
+    admin.function("capsule_relate", &json!({"kind": "blocks", "from": "cap-1", "to": "cap-2"})).unwrap();
+    admin.function("capsule_session_start", &json!({})).unwrap();
+    admin.function("capsule_alias", &json!({"term": "a", "alias": "b"})).unwrap();
+    admin.function("capsule_retrieve", &json!({"terms": ["one", "nothing"]})).unwrap();
+    admin.function("capsule_forget", &json!({"id": "cap-1", "mode": "purged", "reason": "r"})).unwrap();
+    admin.batch_execute("reset me.space").unwrap();
+    admin.function("space_drop", &json!({"slug": "short"})).unwrap();
+    let kept = |rows: Vec<(String, i64)>| -> Vec<(String, i64)> {
+        rows.into_iter()
+            .filter(|(table, _)| table.starts_with("capsule") || table.starts_with("memory"))
+            .collect()
+    };
+    assert_eq!(kept(database.rows()), kept(before));
+}
+
+#[test]
+fn a_piece_that_comes_back_takes_its_place_again() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let mut import = |text: &str| {
+        let file = format!("# Notes\nhead\n\n## Alpha\n{text}\n\n## Beta\nsame\n");
+        let args = json!({"source": "project-claude-md", "files": {"CLAUDE.md": file}});
+        admin.function("capsule_import", &args).unwrap()
+    };
+    assert_eq!(import("ring the bell")["captured"], 3);
+    assert_eq!(import("ring the bell twice")["captured"], 1);
+    assert_eq!(import("ring the bell")["deduped"], 3);
+    let recalled = admin.function("capsule_retrieve", &json!({"terms": ["bell"]})).unwrap();
+    assert_eq!(recalled["results"][0]["id"], "cap-2", "{recalled}");
+    assert_eq!(recalled["excluded"], json!({"superseded": 1}));
+    let got = admin.function("capsule_get", &json!({"id": "cap-2"})).unwrap();
+    assert_eq!(got["relations"].as_array().map(Vec::len), Some(1), "{got}");
+    assert_eq!(got["relations"][0]["origin"], "import");
+    assert_eq!(got["relations"][0]["from"], "cap-2");
+}
+
+#[test]
+fn a_plain_memory_is_taken_into_trust_and_stays() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let memory = admin
+        .function("memory_create", &json!({"content": "The mole is closed.", "tree": "/share"}))
+        .unwrap();
+    let args = json!({"id": memory["id"], "source": "harbour-board", "anchor": "minutes.md:3"});
+    assert_eq!(admin.function("capsule_adopt", &args).unwrap()["captured"], 1);
+    let got = admin.function("capsule_get", &json!({"id": "cap-1"})).unwrap();
+    assert_eq!(got["capsule"]["content"], "The mole is closed.");
+    assert_eq!(got["capsule"]["provenance"]["source"], "harbour-board");
+    assert!(admin.function("memory_get", &json!({"id": memory["id"]})).is_ok());
+}
