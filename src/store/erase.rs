@@ -75,7 +75,7 @@ pub fn purge(session: &Session, operation: &Operation, id: Id, reason: &Reason) 
 
 /// Erases a memory's row with everything that was made of its content: whatever keeps a part of a content anywhere
 /// has its line here.
-fn erase_everywhere(session: &Session, id: Id) -> Result<()> {
+pub(super) fn erase_everywhere(session: &Session, id: Id) -> Result<()> {
     for statement in [&ERASE_ROW, &ERASE_LEXEMES] {
         session.db().run(statement, &[arg(session.space()), arg(uuid(id))])?;
     }

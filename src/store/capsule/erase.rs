@@ -1,33 +1,28 @@
-//! Erases memories everywhere: the row, what follows from it, and what its history says of it.
+//! Erases the content of a capsule: its history never held it, so the memory and what was made of it is all there is.
 
-use crate::error::Result;
+use crate::domain::id::Id;
+use crate::error::{Error, Result};
 use crate::statement;
-use crate::store::embedding;
+use crate::store::erase::erase_everywhere;
 use crate::store::operation::Operation;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 
 statement!(
-    ROW,
+    NOTE,
     [
         include_str!("memory_erase.sql"),
         include_str!("event.sql"),
         include_str!("../unqueue.sql"),
         "select 1 from stamped"
     ],
-    [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDARRAYOID]
-);
-statement!(
-    EVENTS,
-    ["update me.memory_event set meta = null, content = null, version_hash = null, salt = null
-      where space = $1 and memory_id = any ($2)
-        and (meta is not null or content is not null or version_hash is not null or salt is not null)"],
-    [TEXTOID, UUIDARRAYOID]
+    [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID]
 );
 
-/// Erases the content of memories from every table. The event that says so keeps the digest alone.
-pub fn everywhere(session: &Session, operation: &Operation, ids: &[pgrx::Uuid]) -> Result<()> {
-    session.db().run(&EVENTS, &[arg(session.space()), arg(ids.to_vec())])?;
-    session.db().run(&ROW, &operation.args(session, [arg(ids.to_vec())]))?;
-    embedding::remove_vectors(session, arg(ids.to_vec()))
+/// Erases a memory from every table, and records that it went.
+pub fn everywhere(session: &Session, operation: &Operation, memory: pgrx::Uuid) -> Result<()> {
+    session.db().run(&NOTE, &operation.args(session, [arg(memory)]))?;
+    let id = Id::from_bytes("id", *memory.as_bytes())
+        .map_err(|invalid| Error::Internal(format!("stored id: {invalid}")))?;
+    erase_everywhere(session, id)
 }

@@ -88,7 +88,7 @@ pub fn destroy(
         ],
     )?;
     if let Some(memory_id) = state.memory_id {
-        erase::everywhere(session, &Operation::new("capsule_forget"), &[memory_id])?;
+        erase::everywhere(session, &Operation::new("capsule_forget"), memory_id)?;
     }
     book.tokens -= length;
     Ok(())

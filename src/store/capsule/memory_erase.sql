@@ -1,8 +1,4 @@
--- $8 ids. The memories go, with what search finds them by.
+-- $8 id. The event says that the memory goes; store::erase takes it away.
 with changed as (
-  delete from me.memory as m
-  where m.space = $1 and m.id = any ($8)
-  returning m.*, 'purge' as operation
-), lexemes_dropped as (
-  delete from me.memory_lexeme as l where l.space = $1 and l.memory_id = any ($8)
+  select m.*, 'purge' as operation from me.memory as m where m.space = $1 and m.id = $8
 ),
