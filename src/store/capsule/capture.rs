@@ -19,10 +19,11 @@ use crate::domain::capsule::similar::{Similar, Words, hint_and_siblings, probe, 
 use crate::domain::capsule::stamp::Stamp;
 use crate::domain::capsule::taint;
 use crate::domain::capsule::text::index_tokens;
-use crate::domain::capsule::words::{Authority, Kind, Relation, Scope, Tier, Verdict};
+use crate::domain::capsule::words::{Authority, Kind, Relation, Scope, Verdict};
 use crate::error::{Error, Result};
 use crate::store::jsonb::Jsonb;
 use crate::store::operation::Operation;
+use crate::store::session::stored_tree;
 use crate::store::spi::arg;
 use crate::store::uuid_v7;
 use crate::{guc, statement};
@@ -33,6 +34,16 @@ statement!(
     HOLDER,
     ["select c.seq from me.capsule as c where c.space = $1 and c.source_hash = $2"],
     [TEXTOID, TEXTOID]
+);
+statement!(
+    /// The texts that a new one is compared with, and which of them may be shown as siblings.
+    TEXTS,
+    [
+        "select c.seq, c.tree::text, c.project_id = $3 and not c.falsified and c.tier = 'active', c.content ",
+        include_str!("capsule.sql"),
+        " where c.space = $1 and c.seq = any ($2) and c.memory_id is not null and not c.superseded order by c.seq"
+    ],
+    [TEXTOID, INT8ARRAYOID, TEXTOID]
 );
 statement!(
     MEMORY,
@@ -474,14 +485,15 @@ fn similar(
     }
     let candidates = postings::nearest(book, &probe(content), project)?;
     let mut found = Vec::new();
-    for state in state::by_seqs(book.session(), &candidates)? {
-        let readable = book.session().rights().allow(Level::Read, &state.tree);
-        if state.is_forgotten() || state.superseded || Some(state.seq) == target || !readable {
+    let session = book.session();
+    for row in session.db().run(&TEXTS, &[arg(session.space()), arg(candidates), arg(project)])? {
+        let seq: i64 = row.need(1)?;
+        if Some(seq) == target || !session.rights().allow(Level::Read, &stored_tree(&row.need::<String>(2)?)?)
+        {
             continue;
         }
-        if let Some(score) = words.similarity(&Words::of(&state.live()?.content)) {
-            let sibling = state.project_id == project && !state.falsified && state.tier == Tier::Active;
-            found.push(Similar { seq: state.seq, score, sibling });
+        if let Some(score) = words.similarity(&Words::of(&row.need::<String>(4)?)) {
+            found.push(Similar { seq, score, sibling: row.need(3)? });
         }
     }
     Ok(hint_and_siblings(found))

@@ -1,4 +1,4 @@
--- Follows the columns of state.sql, from column 32 on: the tombstone, the edges, the last mutation, the reviews.
+-- Follows the columns of state.sql, from column 31 on: the tombstone, the edges, the last mutation, the reviews.
 -- $1 space, $2 number, $3 readable trees (null: all). An edge is shown when its other end may be read.
 , d.mode, d.content_hmac, d.at, d.reason, d.source, d.anchor,
 (

@@ -18,6 +18,17 @@ statement!(
     [TEXTOID, TEXTARRAYOID]
 );
 statement!(
+    /// Of each token at most so many postings, the newest.
+    NEWEST,
+    ["select p.token, pg_catalog.array_agg(t.seq), pg_catalog.array_agg(t.count)
+      from unnest($2::text[]) as p (token)
+      cross join lateral (
+        select t.seq, t.count from me.capsule_token as t
+        where t.space = $1 and t.token = p.token order by t.seq desc limit $3) as t
+      group by p.token"],
+    [TEXTOID, TEXTARRAYOID, INT8OID]
+);
+statement!(
     LENGTHS,
     [
         "select c.seq, c.length, c.project_id = $3 from me.capsule as c where c.space = $1 and c.seq = any ($2)"
@@ -25,6 +36,25 @@ statement!(
     [TEXTOID, INT8ARRAYOID, TEXTOID]
 );
 statement!(CORPUS, ["select l.capsules, l.tokens from me.capsule_ledger as l where l.space = $1"], [TEXTOID]);
+
+/// Postings of one token that a capture looks at, at most: looking at more would make each capture dearer than the one
+/// before.
+const LOOKED_AT: usize = 4096;
+
+/// The newest postings of some tokens. Tokens with more than are looked at are left out while others are left.
+fn newest(session: &Session, tokens: Vec<String>) -> Result<HashMap<String, Posting>> {
+    let most = i64::try_from(LOOKED_AT + 1).unwrap_or(i64::MAX);
+    let mut postings: HashMap<String, Posting> = session
+        .db()
+        .run(&NEWEST, &[arg(session.space()), arg(tokens), arg(most)])?
+        .into_iter()
+        .map(|row| Ok((row.need(1)?, Posting { seqs: row.need(2)?, counts: row.need(3)? })))
+        .collect::<Result<_>>()?;
+    if postings.values().any(|posting| posting.seqs.len() <= LOOKED_AT) {
+        postings.retain(|_, posting| posting.seqs.len() <= LOOKED_AT);
+    }
+    Ok(postings)
+}
 
 /// The postings of some tokens; a token that nothing holds has none.
 pub fn of(session: &Session, tokens: &[String]) -> Result<HashMap<String, Posting>> {
@@ -49,7 +79,7 @@ pub fn nearest(book: &Book, words: &[String], project: &str) -> Result<Vec<i64>>
     let session = book.session();
     let phrases: Vec<Vec<String>> = words.iter().map(|word| index_tokens(word)).collect();
     let tokens: BTreeSet<&String> = phrases.iter().flatten().collect();
-    let postings = of(session, &tokens.into_iter().cloned().collect::<Vec<_>>())?;
+    let postings = newest(session, tokens.into_iter().cloned().collect())?;
     let seqs: BTreeSet<i64> = postings.values().flat_map(|posting| posting.seqs.iter().copied()).collect();
     if seqs.len() <= CANDIDATES {
         return Ok(seqs.into_iter().collect());

@@ -14,22 +14,35 @@ use crate::domain::capsule::words::{Tier, Verdict};
 use crate::error::{Error, Result};
 use crate::statement;
 use crate::store::session::Session;
-use crate::store::spi::{Row, arg};
+use crate::store::spi::{Row, Statement, arg};
+use pgrx::pg_sys::BuiltinOid;
 use pgrx::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-statement!(
-    CANDIDATES,
-    [
-        include_str!("candidates.sql"),
-        include_str!("capsule.sql"),
-        " where ",
-        include_str!("scope.sql"),
-        " and c.seq = any ($5) and c.memory_id is not null and ($6::text is null or c.session_id = $6)"
-    ],
-    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8ARRAYOID, TEXTOID]
-);
+thread_local! {
+    /// Planned for each call: a handful of matches and half a space want other plans.
+    static CANDIDATES: Statement = const {
+        Statement::new(
+            &[
+                include_str!("candidates.sql"),
+                include_str!("capsule.sql"),
+                " where ",
+                include_str!("scope.sql"),
+                " and c.seq = any ($5) and c.memory_id is not null and ($6::text is null or c.session_id = $6)",
+            ],
+            &[
+                BuiltinOid::TEXTOID,
+                BuiltinOid::TEXTARRAYOID,
+                BuiltinOid::TEXTOID,
+                BuiltinOid::TEXTOID,
+                BuiltinOid::INT8ARRAYOID,
+                BuiltinOid::TEXTOID,
+            ],
+        )
+        .planned_per_call()
+    };
+}
 statement!(
     VECTORS,
     [

@@ -60,8 +60,6 @@ pub struct State {
     pub tier: Tier,
     /// Target of a `supersedes` edge.
     pub superseded: bool,
-    /// Target of a `falsifies` edge.
-    pub falsified: bool,
     /// Its label, the reach of it, and since when.
     pub classification: Option<(Kind, Scope, Stamp)>,
     /// What supports it, and since when.
@@ -79,7 +77,7 @@ pub struct State {
 }
 
 /// Columns that `state.sql` selects.
-pub const COLUMNS: i32 = 31;
+pub const COLUMNS: i32 = 30;
 
 fn word<T>(word: &str, from_word: impl Fn(&str) -> Option<T>) -> Result<T> {
     from_word(word).ok_or_else(|| Error::Internal(format!("stored word {word:?}")))
@@ -108,24 +106,24 @@ impl State {
                 instruction_taint: row.need(12)?,
             }),
         };
-        let classification = match row.get::<String>(19) {
+        let classification = match row.get::<String>(18) {
             None => None,
             Some(kind) => Some((
                 word(&kind, Kind::from_word)?,
-                word(&row.need::<String>(20)?, Scope::from_word)?,
-                stamp_of(row.need(21)?),
+                word(&row.need::<String>(19)?, Scope::from_word)?,
+                stamp_of(row.need(20)?),
             )),
         };
-        let epistemics = match row.get::<TimestampWithTimeZone>(25) {
+        let epistemics = match row.get::<TimestampWithTimeZone>(24) {
             None => None,
             Some(at) => Some((
                 Epistemics {
                     evidence_state: row
-                        .get::<String>(22)
+                        .get::<String>(21)
                         .map(|state| word(&state, EvidenceState::from_word))
                         .transpose()?,
-                    proof_hint: row.get(23),
-                    stale_if: row.get(24),
+                    proof_hint: row.get(22),
+                    stale_if: row.get(23),
                 },
                 stamp_of(at),
             )),
@@ -141,14 +139,13 @@ impl State {
             session_id: row.get(14),
             tier: word(&row.need::<String>(16)?, Tier::from_word)?,
             superseded: row.need(17)?,
-            falsified: row.need(18)?,
             classification,
             epistemics,
-            event: written(row, 26)?.zip(written(row, 27)?),
-            recall_count: row.need(28)?,
-            last_recalled: row.get(29).map(stamp_of),
-            pinned: row.need(30)?,
-            verdict: row.get(31),
+            event: written(row, 25)?.zip(written(row, 26)?),
+            recall_count: row.need(27)?,
+            last_recalled: row.get(28).map(stamp_of),
+            pinned: row.need(29)?,
+            verdict: row.get(30),
         })
     }
 
