@@ -8,6 +8,7 @@ use super::relate::{MANUAL, connect};
 use super::rows::instant;
 use super::sessions;
 use super::state::{self, State};
+use super::vocabulary::require_writer;
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::handoff::thread_of;
@@ -169,6 +170,7 @@ pub struct NewCapsule<'a> {
 
 /// Runs a call: every item in order, then the labels of all, then what supports them (CAP-ING-23).
 pub fn ingest(book: &mut Book, request: Request) -> Result<Value> {
+    require_writer(book.session())?;
     let (items, batch) = match request {
         Request::Single(item) => (vec![Ok(*item)], false),
         Request::Batch(items) => (items, true),
@@ -281,6 +283,10 @@ pub fn capture(book: &mut Book, item: Item, action: &'static str) -> Result<Outc
     let hash = sha256_hex(capture.item.content.as_bytes());
     let holder = holder(book, &hash)?;
     let (mut stored, is_new) = match holder {
+        // Neither its number nor its place nor its fate are for somebody who may not read it.
+        Some(state) if !book.session().rights().allow(Level::Read, &state.tree) => {
+            return refuse("this content cannot be captured here".into());
+        }
         Some(state) if state.is_forgotten() => {
             return refuse(format!("this content was forgotten as {}", state.id()));
         }

@@ -34,11 +34,15 @@ statement!(
     [TEXTOID]
 );
 statement!(
+    /// The words of capsules the caller may read: anybody can make a miss, and would fish for words with it.
     WORDS,
     ["select distinct t.token from unnest($2::text[]) as p (prefix)
       join me.capsule_token as t on t.space = $1 and t.token >= p.prefix collate \"C\"
-        and t.token < (p.prefix || pg_catalog.chr(1114111)) collate \"C\""],
-    [TEXTOID, TEXTARRAYOID]
+        and t.token < (p.prefix || pg_catalog.chr(1114111)) collate \"C\"
+      where $3::text[] is null or exists (
+        select from me.capsule as c
+        where c.space = $1 and c.seq = t.seq and c.tree operator({ltree}.<@) any ($3::{ltree}.ltree[]))"],
+    [TEXTOID, TEXTARRAYOID, TEXTARRAYOID]
 );
 statement!(
     /// Replaced ones that are expired, or old and never recalled.
@@ -198,7 +202,7 @@ fn aliases(session: &Session) -> Result<Vec<Value>> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     if !prefixes.is_empty() {
         let prefixes: Vec<String> = prefixes.into_iter().collect();
-        for row in session.db().run(&WORDS, &[space, arg(prefixes)])? {
+        for row in session.db().run(&WORDS, &[space, arg(prefixes), readable_roots(session)])? {
             words.insert(row.need(1)?);
         }
     }

@@ -31,12 +31,19 @@ pub const MANUAL: &str = "manual";
 /// The origin of an edge that the import wrote.
 pub const IMPORT: &str = "import";
 
+/// Refuses a caller who may not write where a capsule stands; one that it may not read is unknown to it.
+fn require_end(session: &Session, seq: i64) -> Result<()> {
+    state::find_writable(session, &id_of(seq)).map(|_| ())
+}
+
 /// Records an edge; false when it was there already, with its first stamp and origin kept (CAP-REL-4).
 pub fn connect(book: &Book, kind: Relation, from: (bool, i64), to: i64, origin: &str) -> Result<bool> {
     connect_at(book, kind, from, to, origin, book.now())
 }
 
 /// The same, with the stamp it had elsewhere.
+///
+/// An edge changes how both its ends are recalled, whoever finds the reason for it: the caller needs write at both.
 pub fn connect_at(
     book: &Book,
     kind: Relation,
@@ -46,6 +53,10 @@ pub fn connect_at(
     at: &Stamp,
 ) -> Result<bool> {
     let session = book.session();
+    require_end(session, to)?;
+    if !from.0 {
+        require_end(session, from.1)?;
+    }
     let args =
         [arg(session.space()), arg(kind.word()), arg(to), arg(from.0), arg(from.1), instant(at), arg(origin)];
     Ok(session.db().row(&CONNECT, &args)?.is_some())
