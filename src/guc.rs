@@ -224,4 +224,7 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_BYTE,
     );
+    // Last: from now on a misspelt name is an error, not a setting that nobody reads.
+    // SAFETY: the server copies the prefix.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"me".as_ptr()) };
 }
