@@ -21,6 +21,24 @@ begin
       message = 'schema "me" holds objects already',
       hint = 'Drop or rename that schema first: memory_engine needs it for itself.';
   end if;
+  -- Whoever owns the schema, or may create in it, could plant functions beside ours for the owner's statements to find.
+  if exists (
+    select from pg_catalog.pg_namespace as n
+    where n.nspname operator(pg_catalog.=) 'me'
+      and (
+        not exists (
+          select from pg_catalog.pg_roles as r
+          where r.oid operator(pg_catalog.=) n.nspowner
+            and (r.rolsuper or r.rolname operator(pg_catalog.=) current_user))
+        or exists (
+          select from pg_catalog.aclexplode(n.nspacl) as a
+          where a.privilege_type operator(pg_catalog.=) 'CREATE' and a.grantee operator(pg_catalog.<>) n.nspowner))
+  ) then
+    raise exception using
+      errcode = 'insufficient_privilege',
+      message = 'schema "me" belongs to somebody else, or somebody else may create objects in it',
+      hint = 'Drop that schema first: CREATE EXTENSION memory_engine makes it anew.';
+  end if;
 end
 $$;
 

@@ -557,3 +557,24 @@ fn every_function_bears_hostile_arguments() {
     client.batch_execute("rollback").unwrap();
     assert!(client.tool("me_memory_get_by_path", &json!({"path": "share/kept"})).is_ok());
 }
+
+/// Whoever may create in the schema could plant functions beside those that run as the extension's owner.
+#[test]
+fn a_schema_that_is_open_to_others_is_refused_at_install() {
+    let database = Database::empty();
+    let mut client = database.admin();
+    let stranger = common::new_role("stranger");
+    let refused = "create extension memory_engine cascade";
+    for setup in [
+        format!("create schema me authorization \"{stranger}\""),
+        format!("create schema me; grant create on schema me to \"{stranger}\""),
+        "create schema me; grant create on schema me to public".to_owned(),
+    ] {
+        client.batch_execute(&setup).unwrap();
+        let error = client.batch_execute(refused).unwrap_err();
+        assert_eq!(Refusal::from_error(&error).sqlstate, "42501", "{setup}: {error:?}");
+        client.batch_execute("drop schema me").unwrap();
+    }
+    client.batch_execute("create schema me; grant usage on schema me to public").unwrap();
+    client.batch_execute(refused).unwrap();
+}
