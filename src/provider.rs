@@ -2,6 +2,7 @@
 
 use crate::domain::embedding::Vector;
 use crate::domain::embedding::{Model, Provider};
+use crate::embed::http::{Endpoint, embeddings_url};
 use crate::embed::local::LocalModel;
 use crate::embed::{Embedder, Fault};
 use crate::error::Error;
@@ -24,12 +25,43 @@ pub type Unavailable = String;
 ///
 /// # Errors
 /// A model that cannot be read, or whose vectors have another length than the registered one.
-pub fn embedder(model: &Model) -> Result<&'static dyn Embedder, Unavailable> {
+pub fn embedder(model: &Model) -> Result<Box<dyn Embedder>, Unavailable> {
     match model.provider {
-        Provider::Local => Ok(local(model)?),
-        Provider::OpenAi => Err("the provider \"openai\" is not served by this build".into()),
+        Provider::Local => Ok(Box::new(local(model)?)),
+        Provider::OpenAi => Ok(Box::new(endpoint(model)?)),
         Provider::Manual => Err(format!("callers bring the vectors of model \"{}\"", model.name.as_str())),
     }
+}
+
+/// Texts of one request when nothing says otherwise.
+const BATCH: usize = 32;
+
+fn endpoint(model: &Model) -> Result<Endpoint, Unavailable> {
+    let options = &model.options;
+    let base = options
+        .url
+        .clone()
+        .or_else(guc::embedding::url)
+        .ok_or("neither the model nor the setting me.embedding_url names an endpoint")?;
+    Ok(Endpoint {
+        url: embeddings_url(&base),
+        model: options.model.clone().unwrap_or_else(|| model.name.as_str().to_owned()),
+        key: guc::embedding::api_key_file().map(|path| read_key(&path)).transpose()?,
+        dimensions: (options.send_dimensions == Some(true)).then(|| model.dimensions.get()),
+        timeout: guc::embedding::timeout(),
+        batch: options.batch.map_or(BATCH, usize::from),
+    })
+}
+
+/// The key, which is read anew each time: a changed one counts at once, and none stays in memory.
+fn read_key(path: &Path) -> Result<String, Unavailable> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("the file of me.embedding_api_key_file cannot be read: {}", error.kind()))?;
+    let key = text.trim();
+    if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("the file of me.embedding_api_key_file holds no key".into());
+    }
+    Ok(key.to_owned())
 }
 
 /// The local model behind a registered one.

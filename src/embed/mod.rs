@@ -1,5 +1,6 @@
 //! Turns texts into vectors: by a model in this process, or by an endpoint. Knows no PostgreSQL.
 
+pub mod http;
 pub mod local;
 
 use std::time::Duration;
@@ -30,4 +31,18 @@ pub trait Embedder {
 
     /// The most texts that are worth handing over at once.
     fn batch(&self) -> usize;
+}
+
+impl<T: Embedder + ?Sized> Embedder for &T {
+    fn embed(&self, texts: &[&str], interrupted: &dyn Fn() -> bool) -> Result<Vec<Embedded>, Fault> {
+        (**self).embed(texts, interrupted)
+    }
+
+    fn embed_query(&self, text: &str, interrupted: &dyn Fn() -> bool) -> Result<Vec<f32>, Fault> {
+        (**self).embed_query(text, interrupted)
+    }
+
+    fn batch(&self) -> usize {
+        (**self).batch()
+    }
 }

@@ -7,6 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 static LOCAL_MODEL_PATH: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static URL: GucSetting<Option<CString>> =
+    GucSetting::<Option<CString>>::new(Some(c"https://api.openai.com/v1"));
+static API_KEY_FILE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static TIMEOUT: GucSetting<i32> = GucSetting::<i32>::new(30);
 static EMBED_SYNC: GucSetting<bool> = GucSetting::<bool>::new(false);
 static WORKER: GucSetting<bool> = GucSetting::<bool>::new(true);
 static WORKER_IDLE: GucSetting<i32> = GucSetting::<i32>::new(3);
@@ -16,6 +20,21 @@ static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
 /// The directory of the local model of models that name none (`me.local_model_path`).
 pub fn local_model_path() -> Option<PathBuf> {
     non_empty(&LOCAL_MODEL_PATH).map(PathBuf::from)
+}
+
+/// The endpoint of models that name none (`me.embedding_url`).
+pub fn url() -> Option<String> {
+    non_empty(&URL)
+}
+
+/// The file that holds the endpoint's key (`me.embedding_api_key_file`).
+pub fn api_key_file() -> Option<PathBuf> {
+    non_empty(&API_KEY_FILE).map(PathBuf::from)
+}
+
+/// How long a request to an endpoint may take (`me.embedding_timeout`).
+pub fn timeout() -> Duration {
+    Duration::from_secs(u64::try_from(TIMEOUT.get()).unwrap_or(30))
 }
 
 /// Whether writers embed in their own transaction (`me.embed_sync`).
@@ -52,6 +71,32 @@ pub fn register() {
         &LOCAL_MODEL_PATH,
         GucContext::Sighup,
         GucFlags::SUPERUSER_ONLY,
+    );
+    GucRegistry::define_string_guc(
+        c"me.embedding_url",
+        c"Address of the endpoint that embeds for models of provider openai.",
+        c"Texts and the key are sent there: whoever sets it can read every memory.",
+        &URL,
+        GucContext::Sighup,
+        GucFlags::SUPERUSER_ONLY,
+    );
+    GucRegistry::define_string_guc(
+        c"me.embedding_api_key_file",
+        c"File that holds the key of the embedding endpoint.",
+        c"Read at each request by the worker, and by a backend that embeds a query.",
+        &API_KEY_FILE,
+        GucContext::Sighup,
+        GucFlags::SUPERUSER_ONLY | GucFlags::NO_SHOW_ALL,
+    );
+    GucRegistry::define_int_guc(
+        c"me.embedding_timeout",
+        c"How long a request to an embedding endpoint may take.",
+        c"A waiting query can be cancelled at any time.",
+        &TIMEOUT,
+        1,
+        3600,
+        GucContext::Sighup,
+        GucFlags::UNIT_S,
     );
     GucRegistry::define_bool_guc(
         c"me.embed_sync",

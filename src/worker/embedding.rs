@@ -208,7 +208,7 @@ impl Worker {
         self.careful = self.careful.saturating_sub(jobs.len());
         let all: Vec<&Job> = jobs.iter().collect();
         match embedder {
-            Ok(embedder) => self.embed(work, &registered, embedder, &all),
+            Ok(embedder) => self.embed(work, &registered, &*embedder, &all),
             Err(reason) => self.postpone(work, &all, None, Some(&reason)),
         }
         true
