@@ -3,7 +3,7 @@
 PG ?= 18
 export PG
 
-.PHONY: help demo test up down psql url lint bench install clean setup reset
+.PHONY: help demo test up down psql url lint bench mcp mcp-config install clean setup reset
 
 help:
 	@echo 'make demo                  set up what is missing and show what the extension does'
@@ -11,6 +11,7 @@ help:
 	@echo 'make up                    a private PostgreSQL with the extension in database memory'
 	@echo 'make psql, make url        open psql there, print its connection URL'
 	@echo 'make down, make reset      stop it, throw its data away'
+	@echo 'make mcp-config            build the MCP server and print what connects an agent to it'
 	@echo 'make lint, make bench      check the form, measure'
 	@echo 'make install PG_CONFIG=…   install into a server of your own'
 	@echo 'make clean                 stop all servers and remove all that was made here'
@@ -38,6 +39,13 @@ lint:
 
 bench: up
 	@scripts/bench
+
+mcp:
+	@scripts/setup-tools
+	@scripts/build-mcp
+
+mcp-config: up mcp
+	@scripts/mcp-config
 
 install:
 	@scripts/install
