@@ -15,6 +15,7 @@ use crate::domain::invalid::Invalid;
 use crate::domain::search::bm25::{Scored, best};
 use crate::domain::search::request::Meaning;
 use crate::error::{Error, Result};
+use crate::provider;
 use crate::{filtered_table, statement};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -92,7 +93,7 @@ impl Target {
             embedding::current(session)?.ok_or(Error::EmbeddingNotConfigured)?;
         let vector = match meaning {
             Meaning::Vector(vector) => vector.clone(),
-            Meaning::Text(_) => return Err(Error::EmbeddingNotConfigured),
+            Meaning::Text(text) => provider::embed_query(&model, text)?.as_slice().to_vec(),
         };
         let dimensions = model.dimensions.get();
         if vector.len() != dimensions {

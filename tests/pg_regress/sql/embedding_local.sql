@@ -68,6 +68,11 @@ select me.embed_pending() - 'error' as rest;
 select me.embedding_status()->'model' as model, me.embedding_status()->'next' as next, me.embedding_status()->'pending' as pending;
 select cardinality(me.embed('text')) as dimensions;
 
+-- A query in words finds what means the same: by the space's model, alone and beside its own words.
+select r->>'name' as nearest from me.memory_search(semantic => 'Who has access to the strongroom?', "limit" => 1) s, jsonb_array_elements(s->'results') r;
+select r->>'name' as nearest from me.mcp_call('me_memory_search', '{"semantic": "a pet on the couch", "fulltext": "dog", "limit": 1}') s, jsonb_array_elements(s->'results') r;
+select name from me.search(semantic => 'income of the company', "limit" => 1);
+
 -- A model that cannot be read says so, and costs no attempt.
 select me.embedding_model_add('missing', 'local', 8, '{"path": "no-such-model"}');
 select me.embedding_model_add('wrong', 'local', 8, '{"path": "wordllama-256"}');
@@ -75,6 +80,7 @@ select me.space_create('broken')->'slug' as space;
 select me.embedding_model_use('missing', space => 'broken');
 select me.memory_create(content => 'waits', tree => 'share', space => 'broken')->'version' as version;
 select pg_temp.refused($$ select me.embed('text', space => 'broken') $$);
+select pg_temp.refused($$ select me.memory_search(semantic => 'text', space => 'broken') $$);
 select me.embed_pending(space => 'broken')->'embedded' as embedded, me.embedding_status(space => 'broken')->'pending' as pending;
 select attempts from me.embedding_queue where "space" = 'broken';
 select me.space_create('wrong')->'slug' as space;
