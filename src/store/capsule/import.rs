@@ -4,9 +4,11 @@ use super::book::Book;
 use super::capture::{Outcome, capture, summary};
 use super::files;
 use super::relate::{IMPORT, connect};
+use super::state;
 use super::vocabulary::require_writer;
 use crate::domain::capsule::fault::{self, Fault};
 use crate::domain::capsule::ingest::Item;
+use crate::domain::capsule::record::id_of;
 use crate::domain::capsule::shape::Shape;
 use crate::domain::capsule::split::{Piece, split};
 use crate::domain::capsule::words::{Authority, ImportSource, Relation};
@@ -235,6 +237,11 @@ fn import_file(book: &mut Book, source: &str, path: &str, text: &str) -> Result<
         .into_iter()
         .map(|row| Ok(Earlier { seq: row.need(1)?, created: row.need(2)?, present: row.need(3)? }))
         .collect::<Result<_>>()?;
+    // What somebody else imported from a file of this name is not this caller's to supersede or revive.
+    let earlier: Vec<Earlier> = earlier
+        .into_iter()
+        .filter(|one| state::find_writable(book.session(), &id_of(one.seq)).is_ok())
+        .collect();
     let mut outcomes = Vec::new();
     let mut now: Vec<(i64, bool)> = Vec::new();
     for piece in split(text) {

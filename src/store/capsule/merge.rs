@@ -6,6 +6,7 @@ use super::forget::destroy;
 use super::relate::connect_at;
 use super::rows::{readable_roots, stamp_of};
 use super::state::{self, State};
+use super::vocabulary::require_writer;
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::project::Fence;
@@ -94,11 +95,16 @@ pub fn read(session: &Session) -> Result<Source> {
 
 /// Folds it in.
 pub fn merge(book: &mut Book, from: &str, source: &Source) -> Result<Value> {
+    require_writer(book.session())?;
     book.note("memory_merge", from, None);
     let mut mapping: HashMap<i64, i64> = HashMap::new();
     let mut added = 0;
     for capsule in &source.capsules {
         let seq = match holder(book, &capsule.source_hash)? {
+            // Neither its number nor its fate are for somebody who may not read it.
+            Some(local) if !book.session().rights().allow(Level::Read, &local.tree) => {
+                return Err(Fault::value("from", "from holds content that cannot be captured here").into());
+            }
             Some(local) if local.is_forgotten() => {
                 let message = format!("from holds content that was forgotten here as {}", local.id());
                 return Err(Fault::value("from", message).into());
