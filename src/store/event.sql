@@ -23,7 +23,7 @@ stamped as (
 ),
 -- What full text search finds the rows by, made anew where something it is made of may have changed.
 lexed as materialized (
-  select c.id, c.operation, c.content_version, p.piece, p.pieces, p.configuration, p.length, p.lexemes
+  select c.id, c.content_version, p.piece, p.pieces, p.configuration, p.length, p.lexemes
   from changed as c
   join me.space as s on s.slug = $1
   -- A lateral join, so that one entry is looked up: as a condition it may be planned to read those of the whole space.
@@ -48,10 +48,7 @@ lexed as materialized (
     length = excluded.length, lexemes = excluded.lexemes
 ), lexemes_dropped as (
   delete from me.memory_lexeme as l
-  using (
-    select c.id, 0 as kept from changed as c where c.operation = 'delete'
-    union all
-    select x.id, max(x.pieces) from lexed as x where x.operation = 'update' group by x.id
-  ) as d
-  where l.space = $1 and l.memory_id = d.id and l.piece >= d.kept
+  using changed as c
+  where c.operation <> 'insert' and l.space = $1 and l.memory_id = c.id
+    and (c.operation = 'delete' or l.piece >= (select max(x.pieces) from lexed as x where x.id = c.id))
 )

@@ -46,4 +46,27 @@ select me.capsule_retrieve(terms => array['hunter', 'gates']) ->> 'outcome' as o
 select me.capsule_consolidate() #> '{plan,alias_proposals}' as proposals;
 reset role;
 select me.capsule_consolidate() #> '{plan,alias_proposals}' as proposals;
+savepoint s;
+
+-- An import of a file of the same name neither supersedes nor revives what somebody else captured from it.
+set local me.project = 'closed';
+select me.capsule_import(source => 'project-claude-md', files => '{"CLAUDE.md": "## Valve\nshut it at night\n"}') -> 'captured' as n;
+set local me.project = 'open';
+set local role capsule_writer;
+select me.capsule_import(source => 'project-claude-md', files => '{"CLAUDE.md": "## Valve\nleave it open\n"}') -> 'captured' as n;
+reset role;
+select count(*) as edges from me.capsule_relation where origin = 'import';
+rollback to s;
+
+-- A merge needs somewhere to write, and does not tell of what stands here unseen.
+select me.space_create('elsewhere') ->> 'slug' as slug;
+select me.access_grant('capsule_outsider', '/capsules', 'write', space => 'elsewhere') is not null as made;
+select me.access_grant('capsule_writer', '/capsules', 'write', space => 'elsewhere') is not null as made;
+select me.capsule_ingest(content => 'The pump listens to hunter2xyz.', source => 's', anchor => 'a', space => 'elsewhere') -> 'captured' as n;
+savepoint t;
+set local role capsule_outsider;
+select me.capsule_merge('elsewhere');
+rollback to t;
+set local role capsule_writer;
+select me.capsule_merge('elsewhere');
 rollback;
