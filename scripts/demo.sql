@@ -29,6 +29,12 @@ select me.memory_update(:'id', :'hash', content => 'Deploy on Wednesdays.');
 select round(score::numeric, 2), tree || '/' || name, split_part(content, E'\n', 1) from me.search(fulltext => 'version hash of an update', "limit" => 3);
 select me.memory_search(fulltext => 'deploy on mondays', meta => '{"topic": "deploy"}', "select" => '{name,content}');
 
+-- Find by meaning: a model in the server, without a key, a network or another process.
+select me.embedding_model_add('words', 'local', 256, '{"path": "wordllama-256"}') ->> 'name' where not me.embedding_model_list() @> '{"models": [{"name": "words"}]}';
+select me.embedding_model_use('words') ->> 'model';
+select me.embed_pending("limit" => 1000) ->> 'failed';
+select round(score::numeric, 2), tree || '/' || name, split_part(content, E'\n', 1) from me.search(semantic => 'permissions of database roles', tree => 'project/docs', "limit" => 2);
+
 -- Plain SQL sees the same rows.
 select tree, name, left(content, 30) from me.memories where meta @> '{"topic": "deploy"}';
 select to_char(lower(temporal) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), split_part(content, E'\n', 1) from me.memories where meta @> '{"type": "commit"}' order by temporal desc limit 3;
