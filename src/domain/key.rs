@@ -156,7 +156,12 @@ impl Allow {
                 })
                 .collect::<Result<Vec<_>, Invalid>>()
         });
-        Ok(SpaceCeiling { admin, trees: trees.transpose()? })
+        let mut trees = trees.transpose()?;
+        // In the order of trees, whatever spelling they came in: what is stored reads back as the same.
+        if let Some(trees) = &mut trees {
+            trees.sort_by(|a, b| a.tree.cmp(&b.tree).then(a.level.cmp(&b.level)));
+        }
+        Ok(SpaceCeiling { admin, trees })
     }
 
     /// As JSON, with the trees in the form that `tree` gives them; `None` for a key without restriction.
