@@ -225,8 +225,9 @@ fn memories_are_resources() {
     let mut pages = 0;
     loop {
         let parameters = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
-        let page = server.request("resources/list", parameters)["result"].clone();
-        resources.extend(page["resources"].as_array().unwrap().iter().cloned());
+        let answer = server.request("resources/list", parameters);
+        let page = answer["result"].clone();
+        resources.extend(page["resources"].as_array().unwrap_or_else(|| panic!("{answer}")).iter().cloned());
         pages += 1;
         cursor = page["nextCursor"].clone();
         if cursor.is_null() {

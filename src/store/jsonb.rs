@@ -1,5 +1,6 @@
 //! A `jsonb` value handed through as it is: serde would change its numbers and cost more than the query.
 
+use super::spi::in_memory_above;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::Datum;
 use pgrx::nullable::Nullable;
@@ -45,12 +46,14 @@ impl Jsonb {
     }
 
     /// Parses JSON text. Text that is no JSON raises the server's own error (22P02, 22P05, 54001).
+    ///
+    /// The value outlives the connection to SPI in which it may be made: it may be the call's result.
     pub fn parse(text: &str) -> Option<Self> {
         let text = CString::new(text).ok()?;
         // SAFETY: jsonb_in reads the string and allocates its result in the current memory context.
-        unsafe {
+        in_memory_above(|| unsafe {
             direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(text.as_ptr()))])
-        }
+        })
         .map(Self)
     }
 }

@@ -287,8 +287,46 @@ impl Db {
     }
 }
 
-/// Runs `body` with SPI connected; what it returns must not point into SPI's memory (see [`Row::copied`]).
+thread_local! {
+    /// The memory of whoever connected to SPI; null when nobody has.
+    static ABOVE: Cell<pg_sys::MemoryContext> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Remembers whose memory the results of a connection go to, until it is dropped, on every way out.
+struct Above(pg_sys::MemoryContext);
+
+impl Above {
+    fn enter() -> Self {
+        // SAFETY: a plain read of the backend's current context.
+        Self(ABOVE.replace(unsafe { pg_sys::CurrentMemoryContext }))
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        ABOVE.set(self.0);
+    }
+}
+
+/// Runs `make` so that what it allocates outlives the connection to SPI, if there is one.
+pub fn in_memory_above<T>(make: impl FnOnce() -> T) -> T {
+    let above = ABOVE.get();
+    if above.is_null() {
+        return make();
+    }
+    // SAFETY: the context is that of a frame further up, which waits for this one. On an error the server goes back
+    // to a context of its own.
+    unsafe {
+        let current = pg_sys::MemoryContextSwitchTo(above);
+        let made = make();
+        pg_sys::MemoryContextSwitchTo(current);
+        made
+    }
+}
+
+/// Runs `body` with SPI connected; rows must not leave it but as [`Row::copied`].
 pub fn connected<T>(read_only: bool, body: impl FnOnce(&Db) -> Result<T>) -> Result<T> {
+    let _above = Above::enter();
     // SAFETY: connect and finish are paired on every ordinary way out; after an error the transaction's
     // (or subtransaction's) end closes the connection.
     unsafe {
