@@ -16,7 +16,6 @@ pub struct Arguments {
     names: Vec<String>,
 }
 
-#[allow(dead_code, reason = "the kinds of argument that no tool has yet")]
 impl Arguments {
     /// Reads the object at `place` (empty for the top), in which only the `allowed` names may stand.
     pub fn parse(place: &str, text: &str, allowed: &[&str]) -> Result<Self> {

@@ -347,7 +347,6 @@ pub struct Rows {
 
 impl Rows {
     /// How many rows there are, or how many a command without rows touched.
-    #[allow(dead_code, reason = "for commands over many rows")]
     pub fn count(&self) -> usize {
         self.count
     }
