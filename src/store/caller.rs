@@ -233,7 +233,8 @@ impl<'a> Caller<'a> {
         caller.look(space, None)?;
         if caller.principal.is_none()
             && let Some(role) = caller.role()
-            && let ByName::Elsewhere(id) = principal::by_name(db, &caller.cluster, role, &caller.own_name())?
+            && let ByName::Registered(id, _) =
+                principal::by_name(db, &caller.cluster, role, &caller.own_name())?
         {
             // Where nothing may be written, the registration is not bound to the role and is found by its id.
             caller.look(space, db.is_read_only().then_some(id))?;

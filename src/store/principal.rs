@@ -106,8 +106,8 @@ enum Found {
 pub enum ByName {
     /// No registration that is, or may become, the role's.
     Nobody,
-    /// One made in another cluster, where names bind anew.
-    Elsewhere(pgrx::Uuid),
+    /// One made in another cluster, where names bind anew; or by another session since the role was looked up.
+    Registered(pgrx::Uuid, Kind),
 }
 
 /// The registration of a role that is not known by its OID.
@@ -123,7 +123,11 @@ pub fn by_name(db: &Db, cluster: &str, role: pg_sys::Oid, name: &str) -> Result<
     let Some(registered) = row.get::<pg_sys::Oid>(4) else {
         return locked_out();
     };
+    let kind = stored_kind(&row.need::<String>(2)?)?;
     if row.need::<String>(3)? == cluster {
+        if registered == role {
+            return Ok(ByName::Registered(id, kind));
+        }
         let present = roles::name(registered);
         if present.is_empty() {
             return locked_out();
@@ -136,7 +140,7 @@ pub fn by_name(db: &Db, cluster: &str, role: pg_sys::Oid, name: &str) -> Result<
     if !db.is_read_only() {
         db.run(&BIND, &[arg(id), arg(role), arg(cluster)])?;
     }
-    Ok(ByName::Elsewhere(id))
+    Ok(ByName::Registered(id, kind))
 }
 
 /// Registers a principal, unless another session does so at the same moment.
@@ -170,10 +174,9 @@ fn find(caller: &Caller, name: &PrincipalName) -> Result<Found> {
         return Ok(Found::Registered(known));
     }
     match by_name(db, caller.cluster(), role, name)? {
-        ByName::Elsewhere(_) => match named(5, Some(role))? {
-            Some(known) => Ok(Found::Registered(known)),
-            None => Err(Error::Internal("a principal vanished".into())),
-        },
+        ByName::Registered(id, kind) => {
+            Ok(Found::Registered(Named { id, name: name.to_owned(), kind, role: Some(role) }))
+        }
         ByName::Nobody => {
             let kind = if row.need::<bool>(2)? { Kind::Group } else { Kind::User };
             Ok(Found::Role(role, kind))
