@@ -7,8 +7,9 @@ use deadpool_postgres::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, ToSql};
-use tokio_postgres::{NoTls, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
 
 /// Runs a tool: its answer as JSON in the specification's order of keys, and as the text asked for.
@@ -52,6 +53,7 @@ pub struct Asker {
 /// The database, through a bounded number of connections.
 pub struct Database {
     pool: Pool,
+    tls: MakeRustlsConnect,
     timeout: Duration,
 }
 
@@ -60,7 +62,7 @@ impl Database {
     pub fn new(options: &Options) -> Result<Self, String> {
         let manager = Manager::from_config(
             options.config.clone(),
-            NoTls,
+            options.tls.clone(),
             ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
         let space = options.space.clone();
@@ -85,7 +87,7 @@ impl Database {
             }))
             .build()
             .map_err(|error| format!("no connections: {error}"))?;
-        Ok(Self { pool, timeout: options.timeout })
+        Ok(Self { pool, tls: options.tls.clone(), timeout: options.timeout })
     }
 
     /// The definitions of the tools, a JSON array.
@@ -160,7 +162,7 @@ impl Database {
         };
         // The connection is in the middle of something: it is given up, and the server told to stop.
         drop(Object::take(client));
-        let _ = tokio::time::timeout(Duration::from_secs(2), token.cancel_query(NoTls)).await;
+        let _ = tokio::time::timeout(Duration::from_secs(2), token.cancel_query(self.tls.clone())).await;
         Err(stopped)
     }
 

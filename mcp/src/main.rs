@@ -12,6 +12,7 @@ mod outcome;
 mod resources;
 mod server;
 mod stdio;
+mod tls;
 mod tools;
 mod turns;
 

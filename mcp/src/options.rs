@@ -1,9 +1,11 @@
 //! The command line and the environment.
 
+use crate::tls::Wanted;
 use lexopt::prelude::*;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The environment variable that holds the URL when the command line does not.
 const URL_VARIABLE: &str = "MEMORY_ENGINE_URL";
@@ -14,7 +16,8 @@ memory-engine-mcp: serves the tools of memory_engine to MCP clients, on standard
     memory-engine-mcp [--url URL] [--space SPACE] [--toolset memory|capsule|all] [--files FOLDER]
 
     --url URL           the database, postgres://role:password@host/database; better given in the variable
-                        MEMORY_ENGINE_URL, for a command line can be read by others
+                        MEMORY_ENGINE_URL, for a command line can be read by others; ?sslmode=verify-full and
+                        &sslrootcert=FILE (or system) encrypt the connection and check the server
     --space SPACE       locks the server to one space: its tools have no argument \"space\"
     --toolset TOOLSET   the tools to offer: memory, capsule or all (all unless said)
     --files FOLDER      lets import and export read and write files below this folder, in the argument \"path\"
@@ -59,6 +62,8 @@ pub struct Listen {
 pub struct Options {
     /// The database.
     pub config: Config,
+    /// What encrypts the connections to it.
+    pub tls: MakeRustlsConnect,
     /// The one space, in locked mode.
     pub space: Option<String>,
     /// Which tools, in the words of `me.mcp_tools`.
@@ -117,8 +122,10 @@ impl Options {
             return Err("--files is not served over --http".to_owned());
         }
         let listen = http.map(|address| Listen { address, hosts, origins, max_body, calls_per_key });
+        let (config, tls) = config(&url)?;
         Ok(Start::Serve(Box::new(Self {
-            config: config(&url)?,
+            config,
+            tls,
             space,
             toolset,
             files,
@@ -146,7 +153,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Reads the URL. What is wrong with it is said without repeating it: it may hold a password.
-fn config(url: &str) -> Result<Config, String> {
+fn config(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
+    let (url, wanted) = Wanted::take(url)?;
     let mut config: Config = url.parse().map_err(|_| {
         "the database's URL cannot be read: expected postgres://role:password@host:port/database".to_owned()
     })?;
@@ -158,7 +166,8 @@ fn config(url: &str) -> Result<Config, String> {
     }
     // A server that vanished without a word is noticed in seconds instead of a quarter of an hour.
     config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
-    Ok(config)
+    let tls = wanted.apply(&mut config)?;
+    Ok((config, tls))
 }
 
 #[cfg(test)]

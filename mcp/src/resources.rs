@@ -76,7 +76,8 @@ fn encode(text: &str) -> String {
     })
 }
 
-fn decode(text: &str) -> Option<String> {
+/// Takes the escapes of a URI back.
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -44,9 +44,12 @@ pub fn program() -> Command {
 impl Server {
     /// Starts the server without a word of the protocol.
     pub fn start(url: &str, arguments: &[&str]) -> Self {
-        let mut child = program()
-            .env("MEMORY_ENGINE_URL", url)
-            .args(arguments)
+        Self::spawn(program().env("MEMORY_ENGINE_URL", url).args(arguments))
+    }
+
+    /// Starts a program that is one.
+    pub fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -10,6 +10,7 @@ pub mod matcher;
 pub mod mcp;
 pub mod schema;
 pub mod steps;
+pub mod tls;
 
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use serde_json::Value;
