@@ -2,6 +2,7 @@
 
 use crate::domain::capsule::fault::Fault;
 use crate::domain::invalid::Invalid;
+use crate::domain::release::{self, LIBRARY};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
@@ -45,6 +46,11 @@ pub enum Error {
     EmbeddingFailed {
         /// What the provider said.
         reason: String,
+    },
+    /// The extension in this database is of another version than the library: it has to be updated first.
+    OtherVersion {
+        /// The version of the extension in this database.
+        installed: String,
     },
     /// Two versions of the extension do not fit, or data breaks an invariant: our fault, never the caller's.
     Internal(String),
@@ -132,6 +138,7 @@ impl Error {
             Self::LastAdmin { .. } => "LAST_ADMIN",
             Self::EmbeddingNotConfigured => "EMBEDDING_NOT_CONFIGURED",
             Self::EmbeddingFailed { .. } => "EMBEDDING_FAILED",
+            Self::OtherVersion { .. } => "UPDATE_REQUIRED",
             Self::Internal(_) => "INTERNAL",
         }
     }
@@ -148,9 +155,10 @@ impl Error {
             }
             Self::Capsule(Fault::Broken(_)) => PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
             Self::KeyTaken(_) => PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION,
-            Self::Stale { .. } | Self::LastAdmin { .. } | Self::EmbeddingNotConfigured => {
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
-            }
+            Self::Stale { .. }
+            | Self::LastAdmin { .. }
+            | Self::EmbeddingNotConfigured
+            | Self::OtherVersion { .. } => PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Self::Forbidden(_) => PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Self::EmbeddingFailed { .. } => PgSqlErrorCode::ERRCODE_SYSTEM_ERROR,
             Self::Internal(_) => PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
@@ -207,6 +215,14 @@ impl Error {
             }
             Self::EmbeddingFailed { .. } => {
                 "Check the provider's address and key file, then try again.".into()
+            }
+            Self::OtherVersion { installed } if release::is_older(installed, LIBRARY) => {
+                "Run ALTER EXTENSION memory_engine UPDATE in this database as a superuser; what is stored can be read meanwhile."
+                    .into()
+            }
+            Self::OtherVersion { .. } => {
+                "Connect again for the new library; if it is preloaded, restart the server. If the library is the old one still, install the new one."
+                    .into()
             }
             Self::Internal(_) => {
                 "If the library was upgraded, run ALTER EXTENSION memory_engine UPDATE; otherwise please report this."
@@ -281,6 +297,10 @@ impl Error {
             Self::Forbidden(Forbidden::Only { action, .. }) => {
                 put("action", (*action).into());
             }
+            Self::OtherVersion { installed } => {
+                put("installed", installed.clone().into());
+                put("library", LIBRARY.into());
+            }
             Self::Forbidden(Forbidden::Key)
             | Self::EmbeddingNotConfigured
             | Self::EmbeddingFailed { .. }
@@ -343,6 +363,12 @@ impl fmt::Display for Error {
             Self::LastAdmin { space } => write!(f, "space \"{space}\" would be left without an admin"),
             Self::EmbeddingNotConfigured => write!(f, "no embedding model is in use in this space"),
             Self::EmbeddingFailed { reason } => write!(f, "the text could not be embedded: {reason}"),
+            Self::OtherVersion { installed } => {
+                write!(
+                    f,
+                    "memory_engine is version {installed} in this database, and its library is {LIBRARY}"
+                )
+            }
             Self::Internal(reason) => write!(f, "memory_engine: {reason}"),
         }
     }

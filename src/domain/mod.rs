@@ -23,6 +23,7 @@ pub mod orphans;
 pub mod patch;
 pub mod path;
 pub mod principal;
+pub mod release;
 pub mod retention;
 pub mod search;
 pub mod select;

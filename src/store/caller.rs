@@ -1,6 +1,7 @@
 //! Who is asking, and all it may do in the space of the call: decided once, when the call begins (ACC-11).
 
 use super::api_key::{self, KeyUse};
+use super::catalogue;
 use super::owner::AsOwner;
 use super::principal::{self, ByName, Named};
 use super::roles;
@@ -152,6 +153,7 @@ pub(super) fn begin<T>(
             memory.lock(pg_sys::RowExclusiveLock);
         }
         let _owner = AsOwner::enter(memory.owner);
+        catalogue::check(db)?;
         body(Caller::identify(db, memory, role, acting, space)?)
     });
     Ok(result?)
@@ -164,6 +166,7 @@ pub(super) fn background<T>(body: impl FnOnce(Caller) -> Result<T>) -> std::resu
         memory.lock(pg_sys::RowExclusiveLock);
         let role = memory.owner;
         let _owner = AsOwner::enter(role);
+        catalogue::check(db)?;
         body(Caller {
             db,
             memory,

@@ -6,6 +6,7 @@ pub mod api_key;
 pub mod audit;
 pub mod caller;
 pub mod capsule;
+mod catalogue;
 pub mod embedding;
 pub mod erase;
 pub mod filter;

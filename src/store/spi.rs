@@ -2,6 +2,7 @@
 //!
 //! A plan is prepared once per backend: preparing per call costs more than running the statement.
 
+use super::catalogue;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::CaughtError;
@@ -160,15 +161,34 @@ fn prepare(sql: &str, types: &[pg_sys::BuiltinOid], options: u32) -> Result<pg_s
         CString::new(qualify(sql)?).map_err(|_| Error::Internal("a statement holds a zero byte".into()))?;
     let mut types: Vec<pg_sys::Oid> = types.iter().map(|oid| oid.value()).collect();
     // SAFETY: inside SPI_connect (a `Db` exists); the text and the types outlive the call.
-    unsafe {
-        let plan =
-            pg_sys::SPI_prepare_cursor(sql.as_ptr(), types.len() as i32, types.as_mut_ptr(), options as i32);
-        if plan.is_null() {
-            return Err(Error::Internal("a statement could not be prepared".into()));
-        }
-        pg_sys::SPI_keepplan(plan);
-        Ok(plan)
+    let plan = explaining_other_version(move || unsafe {
+        pg_sys::SPI_prepare_cursor(sql.as_ptr(), types.len() as i32, types.as_mut_ptr(), options as i32)
+    })?;
+    if plan.is_null() {
+        return Err(Error::Internal("a statement could not be prepared".into()));
     }
+    // SAFETY: a plan that was just made, in the memory of this connection.
+    unsafe { pg_sys::SPI_keepplan(plan) };
+    Ok(plan)
+}
+
+/// Runs `make`, which fits a statement to the catalogue. When it names what the installed version does not have, the
+/// error says so instead; it is always raised again.
+fn explaining_other_version<T>(make: impl FnOnce() -> T) -> Result<T> {
+    let Some(installed) = catalogue::other() else { return Ok(make()) };
+    let make = AssertUnwindSafe(make);
+    let refuse =
+        move |_: CaughtError| -> Result<T> { Err(Error::OtherVersion { installed: installed.clone() }) };
+    PgTryBuilder::new(move || {
+        let make = make;
+        Ok((make.0)())
+    })
+    .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, refuse.clone())
+    .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, refuse.clone())
+    .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, refuse.clone())
+    .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, refuse.clone())
+    .catch_when(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, refuse)
+    .execute()
 }
 
 /// A connection to SPI as the extension's owner, for the length of one call.

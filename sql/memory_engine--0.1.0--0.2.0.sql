@@ -1,0 +1,4 @@
+-- Whatever changes the SQL of the extension is added here too, with the same text (see docs/development.md): tests/upgrade.rs names what is missing.
+
+-- Changes nothing but the row: sessions that are open look at the version again when a function changes.
+alter function me.space_list() called on null input;
