@@ -9,7 +9,8 @@ create table me.space (
   fulltext_fields text[] not null default '{content}',
   home_grants boolean not null default true,
   created_at timestamptz not null,
-  created_by text not null
+  created_by text not null,
+  lexeme_configuration int
 );
 comment on table me.space is 'The spaces: worlds of memories that share nothing.';
 comment on column me.space.slug is 'Immutable key of the space.';
@@ -20,6 +21,7 @@ comment on column me.space.fulltext_fields is 'What full text sees: content, and
 comment on column me.space.home_grants is 'Whether a user that joins owns its home.';
 comment on column me.space.created_at is 'When the space was made.';
 comment on column me.space.created_by is 'Name of the principal that made it.';
+comment on column me.space.lexeme_configuration is 'Under which configuration all its memories were last found indexed for full text search; null before anybody looked.';
 
 create table me.principal (
   id uuid primary key,

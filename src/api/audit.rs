@@ -8,6 +8,7 @@ use crate::domain::path::TreePath;
 use crate::error::{Error, Result};
 use crate::guc;
 use crate::store::audit::{self, Report};
+use crate::store::caller::Intent;
 use crate::store::erase;
 use crate::store::jsonb::Jsonb;
 use crate::store::operation::Operation;
@@ -41,9 +42,13 @@ fn answer(report: &Report) -> Result<Jsonb> {
     result(&answer.to_string())
 }
 
-/// For one who owns the space as a whole.
+/// For one who owns the space as a whole. An empty space means what belongs to none.
 #[pg_extern(volatile, parallel_unsafe)]
 fn audit_seal(space: default!(Option<&str>, "NULL")) -> Answer {
+    if space == Some("") {
+        let report = session::outside(Intent::Manage, "seal what belongs to no space", audit::seal)?;
+        return Ok(answer(&report)?);
+    }
     let report = session::write(
         space,
         |_| Ok(()),
@@ -55,9 +60,13 @@ fn audit_seal(space: default!(Option<&str>, "NULL")) -> Answer {
     Ok(answer(&report)?)
 }
 
-/// For one who may read the space as a whole.
+/// For one who may read the space as a whole. An empty space means what belongs to none.
 #[pg_extern(stable, parallel_restricted)]
 fn audit_verify(space: default!(Option<&str>, "NULL")) -> Answer {
+    if space == Some("") {
+        let report = session::outside(Intent::Read, "verify what belongs to no space", audit::verify)?;
+        return Ok(answer(&report)?);
+    }
     let report = session::read(
         space,
         |_| Ok(()),

@@ -14,6 +14,7 @@ static TIMEOUT: GucSetting<i32> = GucSetting::<i32>::new(30);
 static EMBED_SYNC: GucSetting<bool> = GucSetting::<bool>::new(false);
 static WORKER: GucSetting<bool> = GucSetting::<bool>::new(true);
 static WORKER_IDLE: GucSetting<i32> = GucSetting::<i32>::new(3);
+static UPKEEP_DELAY: GucSetting<i32> = GucSetting::<i32>::new(60);
 static MAX_ATTEMPTS: GucSetting<i32> = GucSetting::<i32>::new(3);
 static NOTIFY: GucSetting<bool> = GucSetting::<bool>::new(false);
 
@@ -50,6 +51,11 @@ pub fn worker() -> bool {
 /// How long a worker without work stays (`me.worker_idle`).
 pub fn worker_idle() -> Duration {
     Duration::from_secs(u64::try_from(WORKER_IDLE.get()).unwrap_or(3))
+}
+
+/// How long after a write the worker looks after what is left of it (`me.upkeep_delay`).
+pub fn upkeep_delay() -> Duration {
+    Duration::from_secs(u64::try_from(UPKEEP_DELAY.get()).unwrap_or(60))
 }
 
 /// How often the worker tries an entry (`me.embedding_max_attempts`, LIM-11).
@@ -122,6 +128,17 @@ pub fn register() {
         0,
         3600,
         GucContext::Sighup,
+        GucFlags::UNIT_S,
+    );
+    // Writers read it, each for its own database; so it may differ between databases.
+    GucRegistry::define_int_guc(
+        c"me.upkeep_delay",
+        c"How long after a write the worker seals the history, prunes it and tidies the text index.",
+        c"Everything that is written meanwhile is cared for at once.",
+        &UPKEEP_DELAY,
+        1,
+        86_400,
+        GucContext::Suset,
         GucFlags::UNIT_S,
     );
     GucRegistry::define_int_guc(

@@ -31,6 +31,7 @@ pub struct Subject<'a> {
 impl AccessEvents {
     /// Those of a new call.
     pub fn new() -> Self {
+        crate::worker::note_change();
         Self { operation_id: uuid_v7::next() }
     }
 

@@ -4,6 +4,7 @@ use super::access_event::{AccessEvents, Subject};
 use super::caller::{Caller, Intent};
 use super::jsonb::Jsonb;
 use super::principal::{self, Named};
+use super::session::NO_SPACE;
 use super::spi::{Db, arg};
 use super::{caller, random, roles, uuid_v7};
 use crate::domain::invalid::{Invalid, excerpt};
@@ -66,9 +67,6 @@ statement!(
     ["update me.api_key set revoked_at = pg_catalog.transaction_timestamp() where id = $1"],
     [UUIDOID]
 );
-
-/// The events of keys belong to no space.
-const NO_SPACE: &str = "";
 
 /// A key that a call came with.
 pub struct KeyUse {

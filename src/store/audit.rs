@@ -1,8 +1,10 @@
 //! Seals the history of memories and of access, verifies it, and prunes it by its own seal.
 
+use super::caller;
 use super::capsule;
-use super::session::Session;
+use super::session::{self, NO_SPACE, Session};
 use super::spi::{Row, arg};
+use super::upkeep::{self, Answer, Look, Piece};
 use crate::domain::audit::{
     Fault, Hash, PROBLEMS, Present, SEAL_EVENTS, Seal, SealKind, chain_fault, compare, hex,
 };
@@ -10,7 +12,7 @@ use crate::domain::history::first_id_at;
 use crate::domain::instant::Instant;
 use crate::domain::retention::Retention;
 use crate::error::{Error, Result};
-use crate::statement;
+use crate::{guc, statement};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
@@ -19,6 +21,12 @@ statement!(
     LOCK_CHAIN,
     ["select 1 from me.space as s where s.slug = $1 for no key update"],
     [TEXTOID]
+);
+statement!(
+    /// The chain of what belongs to no space has no row to lock.
+    LOCK_CHAIN_OUTSIDE,
+    ["select pg_catalog.pg_advisory_xact_lock(1835361639, 2)"],
+    []
 );
 statement!(
     LAST,
@@ -73,7 +81,28 @@ statement!(
     [TEXTOID]
 );
 statement!(CHECK, [include_str!("audit_check.sql")], [TEXTOID, UUIDOID, UUIDOID, INT8OID]);
-statement!(PRUNE, [include_str!("history_prune.sql")], [TEXTOID, UUIDOID]);
+statement!(PRUNE, [include_str!("history_prune.sql")], [TEXTOID, UUIDOID, UUIDOID, UUIDOID]);
+statement!(
+    /// Where a run of events ends that begins at an id: the id of the first one behind it.
+    RUN_END,
+    ["select e.event_id from me.memory_event as e
+      where e.space = $1 and e.event_id >= $2 and e.event_id < $3 order by e.event_id offset $4 limit 1"],
+    [TEXTOID, UUIDOID, UUIDOID, INT4OID]
+);
+statement!(
+    IS_UNSEALED,
+    ["select exists (select from me.memory_event as e where e.space = $1 and e.event_id >= $2)
+        or exists (select from me.access_event as a where a.space = $1 and a.event_id >= $2)"],
+    [TEXTOID, UUIDOID]
+);
+statement!(UNSEALED_SPACES, [include_str!("audit_unsealed.sql")], []);
+statement!(
+    OLD_SPACES,
+    ["select s.slug from me.space as s
+      where exists (select from me.memory_event as e where e.space = s.slug and e.event_id < $1)
+      order by s.slug"],
+    [UUIDOID]
+);
 
 /// How a chain stands.
 #[derive(Default)]
@@ -139,7 +168,10 @@ fn now() -> Instant {
 
 /// Locks the chain of the session's space for the rest of the transaction and answers with its end.
 fn lock_tip(session: &Session) -> Result<Tip> {
-    session.db().run(&LOCK_CHAIN, &[arg(session.space())])?;
+    match session.space() {
+        NO_SPACE => session.db().run(&LOCK_CHAIN_OUTSIDE, &[])?,
+        space => session.db().run(&LOCK_CHAIN, &[arg(space)])?,
+    };
     let Some(row) = session.db().row(&LAST, &[arg(session.space())])? else {
         return Ok(Tip { number: 0, end: 0, hash: None });
     };
@@ -178,30 +210,38 @@ pub fn seal(session: &Session) -> Result<Report> {
     Ok(report)
 }
 
-/// What is wrong within an event by now is named, and sealed as it is.
 fn seal_from(session: &Session, mut tip: Tip, report: &mut Report) -> Result<Tip> {
-    let Some(end) = horizon(session)?.filter(|end| *end > tip.end) else {
-        return Ok(tip);
-    };
+    let Some(end) = horizon(session)? else { return Ok(tip) };
     loop {
-        let mut events = present(session, tip.end, end, SEAL_EVENTS as i64 + 1)?;
-        let next = events.get(SEAL_EVENTS).map(|event| event.id);
-        events.truncate(SEAL_EVENTS);
-        for event in &events {
-            if let Some(fault) = event.fault {
-                report.note(Some(tip.number + 1), Some(event.id), fault.sentence());
-            }
-        }
-        let ids: Vec<u128> = events.iter().map(|event| event.id).collect();
-        let digests = events.into_iter().flat_map(|event| event.digest).collect();
-        if ids.is_empty() {
-            return Ok(tip);
-        }
-        tip = add(session, &tip, SealKind::Events, next.unwrap_or(end), ids, digests)?;
-        if next.is_none() {
+        let (next, more) = seal_before(session, tip, end, report)?;
+        tip = next;
+        if !more {
             return Ok(tip);
         }
     }
+}
+
+/// Adds one seal, of events before `end`; whether there are more. What is wrong within an event by now is named, and
+/// sealed as it is.
+fn seal_before(session: &Session, tip: Tip, end: u128, report: &mut Report) -> Result<(Tip, bool)> {
+    if end <= tip.end {
+        return Ok((tip, false));
+    }
+    let mut events = present(session, tip.end, end, SEAL_EVENTS as i64 + 1)?;
+    let next = events.get(SEAL_EVENTS).map(|event| event.id);
+    events.truncate(SEAL_EVENTS);
+    for event in &events {
+        if let Some(fault) = event.fault {
+            report.note(Some(tip.number + 1), Some(event.id), fault.sentence());
+        }
+    }
+    let ids: Vec<u128> = events.iter().map(|event| event.id).collect();
+    if ids.is_empty() {
+        return Ok((tip, false));
+    }
+    let digests = events.into_iter().flat_map(|event| event.digest).collect();
+    let tip = add(session, &tip, SealKind::Events, next.unwrap_or(end), ids, digests)?;
+    Ok((tip, next.is_some()))
 }
 
 fn add(
@@ -256,7 +296,9 @@ fn count(session: &Session, tip: &Tip, report: &mut Report) -> Result<()> {
 pub fn verify(session: &Session) -> Result<Report> {
     let mut report = Report::default();
     verify_history(session, &mut report)?;
-    verify_capsules(session, &mut report)?;
+    if session.space() != NO_SPACE {
+        verify_capsules(session, &mut report)?;
+    }
     Ok(report)
 }
 
@@ -354,14 +396,94 @@ fn stored(row: &Row) -> Result<(Seal, Vec<u8>)> {
 pub fn prune(session: &Session, retention: Retention) -> Result<(i64, Instant)> {
     let tip = lock_tip(session)?;
     let mut tip = seal_from(session, tip, &mut Report::default())?;
-    let cutoff = Instant::from_micros(now().micros().saturating_sub(retention.micros()));
-    let bound = u128::from_be_bytes(first_id_at(cutoff)).min(tip.end);
-    let mut ids = Vec::new();
-    for row in session.db().run(&PRUNE, &[arg(session.space()), id_arg(bound)])? {
-        ids.push(id_of(&row, 1)?);
-    }
+    let cutoff = cutoff(retention);
+    let bound = first_id(cutoff).min(tip.end);
+    let ids = prune_run(session, bound, 0, bound)?;
     for some in ids.chunks(SEAL_EVENTS) {
         tip = add(session, &tip, SealKind::Prune, tip.end, some.to_vec(), Vec::new())?;
     }
     Ok((ids.len() as i64, cutoff))
+}
+
+fn cutoff(retention: Retention) -> Instant {
+    Instant::from_micros(now().micros().saturating_sub(retention.micros()))
+}
+
+fn first_id(at: Instant) -> u128 {
+    u128::from_be_bytes(first_id_at(at))
+}
+
+/// Removes the events from `first` and before `end` that the rest of those before `bound` make superfluous.
+fn prune_run(session: &Session, bound: u128, first: u128, end: u128) -> Result<Vec<u128>> {
+    session
+        .db()
+        .run(&PRUNE, &[arg(session.space()), id_arg(bound), id_arg(first), id_arg(end)])?
+        .into_iter()
+        .map(|row| id_of(&row, 1))
+        .collect()
+}
+
+/// Most events that one piece of pruning looks at.
+const PRUNE_EVENTS: i32 = 10_000;
+/// Longest time between two looks for history that has become too old, in microseconds.
+const PRUNE_EVERY: i64 = 3_600_000_000;
+
+/// The spaces with events that no seal covers, and the outside of them.
+pub fn unsealed() -> Answer<Look> {
+    caller::background(|caller| {
+        let rows = caller.db().run(&UNSEALED_SPACES, &[])?;
+        Ok(Look { places: rows.into_iter().map(|row| row.need(1)).collect::<Result<_>>()?, next: None })
+    })
+}
+
+/// Adds one seal to the chain of a space.
+pub fn seal_piece(space: &str, _from: u128) -> Answer<Piece> {
+    let mut report = Report::default();
+    let piece = session::background(space, |session| {
+        let tip = lock_tip(session)?;
+        let (tip, more) = match horizon(session)? {
+            Some(end) => seal_before(session, tip, end, &mut report)?,
+            None => (tip, false),
+        };
+        if more {
+            return Ok(Piece::More(0));
+        }
+        let left = session.db().row(&IS_UNSEALED, &[arg(space), id_arg(tip.end)])?;
+        let left = left.and_then(|row| row.get::<bool>(1)) == Some(true);
+        Ok(if left { Piece::Later } else { Piece::Done })
+    })?;
+    for problem in &report.problems {
+        let event = problem.event.as_deref().unwrap_or_default();
+        warning!("memory_engine: space \"{space}\", event {event}: {}", problem.what);
+    }
+    Ok(piece)
+}
+
+/// The spaces with history older than `me.history_retention`.
+pub fn too_old() -> Answer<Look> {
+    let Some(retention) = guc::history_retention() else { return Ok(Look::default()) };
+    caller::background(|caller| {
+        let rows = caller.db().run(&OLD_SPACES, &[id_arg(first_id(cutoff(retention)))])?;
+        let places = rows.into_iter().map(|row| row.need(1)).collect::<Result<_>>()?;
+        // History becomes too old all the time, whether anybody writes or not.
+        let every = (retention.micros() / 24).min(PRUNE_EVERY);
+        Ok(Look { places, next: Some(upkeep::soon().max(upkeep::now() + every)) })
+    })
+}
+
+/// Prunes among some of the events of a space, from an id on.
+pub fn prune_piece(space: &str, from: u128) -> Answer<Piece> {
+    let Some(retention) = guc::history_retention() else { return Ok(Piece::Done) };
+    session::background(space, |session| {
+        let tip = lock_tip(session)?;
+        let bound = first_id(cutoff(retention)).min(tip.end);
+        let args = [arg(space), id_arg(from), id_arg(bound), arg(PRUNE_EVENTS)];
+        let end = session.db().row(&RUN_END, &args)?.map(|row| id_of(&row, 1)).transpose()?;
+        let ids = prune_run(session, bound, from, end.unwrap_or(bound))?;
+        if !ids.is_empty() {
+            log!("memory_engine: space \"{space}\": {} events of the history are pruned", ids.len());
+            add(session, &tip, SealKind::Prune, tip.end, ids, Vec::new())?;
+        }
+        Ok(end.map_or(Piece::Done, Piece::More))
+    })
 }

@@ -3,6 +3,7 @@
 use super::access_event::{AccessEvents, Subject};
 use super::caller::Caller;
 use super::principal::{self, Named};
+use super::session::NO_SPACE;
 use super::spi::arg;
 use super::{roles, roster};
 use crate::domain::invalid::{Invalid, excerpt};
@@ -41,9 +42,6 @@ statement!(
     ["select m.space from me.space_member as m where m.principal_id = $1 and m.admin order by m.space"],
     [UUIDOID]
 );
-
-/// The events of gateways and groups belong to no space.
-const NO_SPACE: &str = "";
 
 fn require_superuser(caller: &Caller, action: &'static str) -> Result<()> {
     if caller.is_superuser() {

@@ -1,8 +1,9 @@
--- $1 space, $2 the id before which events are old. An old event goes when a later state of its memory is old too, or
--- when it is the end of it; so the state of every instant that is not old can still be told. Purges stay.
+-- $1 space, $2 the id before which events are old, $3 and $4 the ids from and before which they are looked at. An old
+-- event goes when a later state of its memory is old too, or when it is the end of it; so the state of every instant
+-- that is not old can still be told. Purges stay.
 with gone as (
   delete from me.memory_event as e
-  where e.space = $1 and e.event_id < $2 and e.operation <> 'purge'
+  where e.space = $1 and e.event_id >= $3 and e.event_id < $4 and e.operation <> 'purge'
     and (e.operation = 'delete' or exists (
       select from me.memory_event as later
       where later.space = $1 and later.memory_id = e.memory_id and later.event_id < $2

@@ -1,10 +1,10 @@
--- $1 space, $2 most rows, $3 the space's present configuration.
+-- $1 space, $2 most rows, $3 the space's present configuration, $4 the id from which on. Answers how many, and the last.
 -- The rows whose lexemes are missing, or were made of other content or under another configuration. Each is held, so
 -- that nobody changes it meanwhile; one that somebody holds gets its lexemes from them, or at the next turn.
 with stale as (
   select m.id, m.tree, m.name, m.content, m.meta, m.temporal, m.content_version
   from me.memory as m
-  where m.space = $1
+  where m.space = $1 and m.id >= $4
     and not exists (
       select from me.memory_lexeme as l
       where l.space = $1 and l.memory_id = m.id and l.piece = 0 and l.content_version = m.content_version
@@ -31,4 +31,4 @@ with stale as (
   using lexed as x
   where x.piece = 0 and l.space = $1 and l.memory_id = x.id and l.piece >= x.pieces
 )
-select count(distinct x.id) from lexed as x
+select count(distinct x.id), (pg_catalog.array_agg(x.id order by x.id desc))[1] from lexed as x

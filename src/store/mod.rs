@@ -39,4 +39,5 @@ mod threads;
 pub mod timestamp;
 pub mod transfer;
 pub mod tsvector;
+pub mod upkeep;
 mod uuid_v7;

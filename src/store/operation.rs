@@ -17,6 +17,7 @@ const SHARED: usize = 7;
 impl Operation {
     /// A new call with this cause.
     pub fn new(cause: &'static str) -> Self {
+        crate::worker::note_change();
         Self { id: uuid_v7::next(), cause }
     }
 

@@ -12,6 +12,9 @@ use crate::guc;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::ops::Deref;
 
+/// What belongs to no space is recorded under an empty slug, which no space can have.
+pub(super) const NO_SPACE: &str = "";
+
 /// The space that comes into being at a superuser's first write.
 const DEFAULT_SPACE: &str = "default";
 
@@ -78,6 +81,23 @@ pub fn serve<T>(
             make_space(&caller, &space)?;
         }
         body(&Session { caller, space: space.clone(), rights: Rights::All })
+    })
+}
+
+/// Runs a call about what belongs to no space (gateways, the making and dropping of spaces): for superusers.
+pub fn outside<T>(
+    intent: Intent,
+    action: &'static str,
+    body: impl FnOnce(&Session) -> Result<T>,
+) -> std::result::Result<T, ErrorReport> {
+    if guc::space_locked() {
+        return Err(Error::Forbidden(Forbidden::Locked(guc::space())).into());
+    }
+    caller::begin(intent, NO_SPACE, |caller| {
+        if !caller.is_superuser() {
+            return Err(Error::Forbidden(Forbidden::Only { action, who: "superusers" }));
+        }
+        body(&Session { caller, space: NO_SPACE.to_owned(), rights: Rights::All })
     })
 }
 

@@ -3,6 +3,7 @@
 use super::access_event::{AccessEvents, Subject};
 use super::caller::{self, Caller, Intent};
 use super::embedding;
+use super::session::NO_SPACE;
 use super::spi::arg;
 use super::{roster, uuid_v7};
 use crate::domain::invalid::{Invalid, excerpt};
@@ -64,9 +65,6 @@ const SHARE: &str = "share";
 /// The root, as it is stored.
 const ROOT: &str = "";
 
-/// The making and dropping of a space is recorded outside it: what is recorded inside goes with it.
-const NO_SPACE: &str = "";
-
 /// What founding a space that exists means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
@@ -112,6 +110,7 @@ pub fn create(
     }
     let events = AccessEvents::new();
     let details = json!({ "name": name.as_str(), "homeGrants": home_grants });
+    // Outside the space: what is recorded inside goes with it.
     events.record(caller, NO_SPACE, "space_create", Subject { id, name: slug }, &details)?;
     let founder = caller.as_named()?;
     roster::join(caller, &events, slug, &founder, Some(true), home_grants)?;

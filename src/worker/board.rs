@@ -1,5 +1,6 @@
 //! What launcher, workers and writers tell each other in shared memory. Atomics only: a process may die anywhere.
 
+use super::upkeep::STEPS;
 use pgrx::prelude::*;
 use pgrx::shmem::PGRXSharedMemory;
 use pgrx::{PgAtomic, pg_shmem_init, pg_sys};
@@ -33,6 +34,10 @@ pub struct Slot {
     latch: AtomicUsize,
     /// When something has to be done here without anybody asking, in the server's microseconds; 0 for never.
     pub due: AtomicI64,
+    /// When the worker shall look after what else is to be done, likewise.
+    pub upkeep: AtomicI64,
+    /// Before when each step of that has nothing to do, whoever writes.
+    pub steps: [AtomicI64; STEPS],
 }
 
 // SAFETY: atomics only.
@@ -49,6 +54,8 @@ impl Default for Board {
                 worker: AtomicI32::new(0),
                 latch: AtomicUsize::new(0),
                 due: AtomicI64::new(0),
+                upkeep: AtomicI64::new(0),
+                steps: [const { AtomicI64::new(0) }; STEPS],
             }),
         }
     }
@@ -126,9 +133,37 @@ impl Board {
             _ => set_latch(slot.latch.load(Ordering::SeqCst)),
         }
     }
+
+    /// Says that a database wants to be looked after at an instant, if it does not want it sooner.
+    pub fn look_at(&self, database: u32, at: i64) {
+        if let Some(slot) = self.slot(database)
+            && slot.look_at(at)
+        {
+            self.wake_launcher();
+        }
+    }
 }
 
 impl Slot {
+    /// Lets the worker look here at an instant, unless it does so sooner; whether that is news.
+    pub fn look_at(&self, at: i64) -> bool {
+        let sooner = |known: i64| (known == 0 || at < known).then_some(at);
+        self.upkeep.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sooner).is_ok()
+    }
+
+    /// Has every step look again, whatever it knew.
+    pub fn forget_steps(&self) {
+        self.steps.iter().for_each(|step| step.store(0, Ordering::SeqCst));
+    }
+
+    /// When the worker has to be back, whoever calls: 0 for never.
+    pub fn next(&self) -> i64 {
+        match (self.due.load(Ordering::SeqCst), self.upkeep.load(Ordering::SeqCst)) {
+            (0, next) | (next, 0) => next,
+            (due, upkeep) => due.min(upkeep),
+        }
+    }
+
     /// Enters this process as the worker.
     pub fn enter(&self, pid: i32) {
         self.latch.store(my_latch(), Ordering::SeqCst);
@@ -138,6 +173,8 @@ impl Slot {
     /// Gives the slot back: the database is gone, or has nothing of ours.
     pub fn free(&self) {
         self.due.store(0, Ordering::SeqCst);
+        self.upkeep.store(0, Ordering::SeqCst);
+        self.forget_steps();
         self.wanted.store(false, Ordering::SeqCst);
         self.worker.store(0, Ordering::SeqCst);
         self.database.store(0, Ordering::SeqCst);

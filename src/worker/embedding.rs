@@ -2,14 +2,16 @@
 
 use super::board::{Slot, board};
 use super::launcher::reload;
+use super::transaction::{activity, transaction, try_transaction};
+use super::upkeep::Upkeep;
 use crate::domain::embedding::{Claim, Seconds};
 use crate::embed::{Embedder, Fault};
 use crate::store::embedding::Registered;
 use crate::store::embedding::background::{self as store, Outcome, Work};
 use crate::store::embedding::queue::Job;
+use crate::store::upkeep::now;
 use crate::{guc, provider};
 use pgrx::bgworkers::{BackgroundWorker, SignalWakeFlags};
-use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 use pgrx::{check_for_interrupts, pg_guard, pg_sys};
 use std::collections::HashMap;
@@ -18,10 +20,6 @@ use std::time::{Duration, Instant};
 
 /// How long claimed entries are the worker's, in seconds.
 const LOCK_SECONDS: f64 = 300.0;
-/// How long entries with an outcome are kept (EMB-16).
-const RETENTION_SECONDS: f64 = 7.0 * 86_400.0;
-/// How often that is looked after while there is other work.
-const PRUNE_EVERY: Duration = Duration::from_secs(600);
 /// How often finishing is tried again for a memory that somebody is changing, and how long it waits between.
 const BUSY_TRIES: u32 = 40;
 const BUSY_WAIT: Duration = Duration::from_millis(50);
@@ -42,10 +40,11 @@ pub extern "C-unwind" fn memory_engine_worker_main(argument: pg_sys::Datum) {
     if !transaction(|| Ok(is_installed())) {
         return slot.free();
     }
-    if transaction(store::alone) {
+    // Where the objects are those of another version, whoever writes next after the update calls again.
+    if try_transaction("start", store::alone) == Some(true) {
         let orphans = transaction(store::adopt_orphans);
-        Worker { slot, pauses: HashMap::new(), careful: if orphans > 1 { orphans } else { 0 }, pruned: None }
-            .run();
+        let careful = if orphans > 1 { orphans } else { 0 };
+        Worker { slot, pauses: HashMap::new(), careful, upkeep: Upkeep::new(slot) }.run();
     }
     slot.worker.store(0, Ordering::SeqCst);
     if slot.wanted.load(Ordering::SeqCst) {
@@ -71,21 +70,6 @@ fn is_installed() -> bool {
     unsafe { pg_sys::get_extension_oid(c"memory_engine".as_ptr(), true) != pg_sys::Oid::INVALID }
 }
 
-/// Runs `body` in a transaction. An error ends the process; the launcher starts another.
-fn transaction<T>(body: impl FnOnce() -> Result<T, ErrorReport>) -> T {
-    // SAFETY: paired; an error on the way ends the process.
-    unsafe {
-        pg_sys::SetCurrentStatementStartTimestamp();
-        pg_sys::StartTransactionCommand();
-        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        let value = body().unwrap_or_report();
-        pg_sys::PopActiveSnapshot();
-        pg_sys::CommitTransactionCommand();
-        pg_sys::pgstat_report_stat(false);
-        value
-    }
-}
-
 fn is_told_to_stop() -> bool {
     // SAFETY: a flag that the signal handler sets.
     unsafe { (&raw const pg_sys::ShutdownRequestPending).read_volatile() != 0 }
@@ -95,11 +79,6 @@ fn is_told_to_stop() -> bool {
 fn interrupted() -> bool {
     check_for_interrupts!();
     is_told_to_stop()
-}
-
-fn now() -> i64 {
-    // SAFETY: reads the clock.
-    unsafe { pg_sys::GetCurrentTimestamp() }
 }
 
 struct Pause {
@@ -113,12 +92,13 @@ struct Worker {
     pauses: HashMap<String, Pause>,
     /// How many entries still go one by one, because one of them may have killed the last worker.
     careful: usize,
-    pruned: Option<Instant>,
+    upkeep: Upkeep,
 }
 
 impl Worker {
     fn run(mut self) {
-        let mut idle_since = Instant::now();
+        // Whoever was woken and finds nothing leaves at once; after work some more may come.
+        let mut idle_since: Option<Instant> = None;
         let mut due = None;
         while !is_told_to_stop() {
             if BackgroundWorker::sighup_received() {
@@ -134,26 +114,28 @@ impl Worker {
             let (worked, next) = self.round();
             due = next;
             if worked {
-                idle_since = Instant::now();
+                idle_since = Some(Instant::now());
+            }
+            // One piece at a time, so that what is written meanwhile does not wait for the rest.
+            if self.upkeep.turn() || worked || self.slot.wanted.load(Ordering::SeqCst) {
                 continue;
             }
-            self.prune();
-            if self.slot.wanted.load(Ordering::SeqCst) {
-                continue;
-            }
-            let left = guc::embedding::worker_idle().saturating_sub(idle_since.elapsed());
+            activity(None);
+            let idle = idle_since.map_or(Duration::MAX, |since| since.elapsed());
+            let left = guc::embedding::worker_idle().saturating_sub(idle);
             if left.is_zero() {
                 break;
             }
-            let wait = due.map_or(left, |due| left.min(until(due)));
-            if !BackgroundWorker::wait_latch(Some(wait)) {
+            let due = [due, self.upkeep.due()].into_iter().flatten().min();
+            if !BackgroundWorker::wait_latch(Some(due.map_or(left, |due| left.min(until(due))))) {
                 break;
             }
         }
         self.leave(due);
     }
 
-    fn leave(&self, due: Option<i64>) {
+    fn leave(&mut self, due: Option<i64>) {
+        self.upkeep.leave();
         self.slot.due.store(due.unwrap_or(0), Ordering::SeqCst);
     }
 
@@ -206,6 +188,7 @@ impl Worker {
             return false;
         }
         self.careful = self.careful.saturating_sub(jobs.len());
+        activity(Some(&format!("embed {} texts by {}, space {}", jobs.len(), work.model, work.space)));
         let all: Vec<&Job> = jobs.iter().collect();
         match embedder {
             Ok(embedder) => self.embed(work, &registered, &*embedder, &all),
@@ -297,17 +280,6 @@ impl Worker {
             transaction(|| store::release(&work.space, &jobs, Seconds::from(Duration::from_secs(1)), None));
         }
     }
-
-    fn prune(&mut self) {
-        if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_EVERY) {
-            self.pruned = Some(Instant::now());
-            transaction_prune();
-        }
-    }
-}
-
-fn transaction_prune() {
-    transaction(|| store::prune(Seconds::from(Duration::from_secs_f64(RETENTION_SECONDS))));
 }
 
 fn until(due: i64) -> Duration {

@@ -3,6 +3,7 @@
 
 use super::board::{Board, board};
 use crate::guc;
+use crate::store::upkeep::{now, soon};
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BackgroundWorkerStatus, DynamicBackgroundWorker,
     SignalWakeFlags,
@@ -62,11 +63,14 @@ pub(super) fn reload() {
     }
 }
 
-/// Raises the flag of every database one can connect to.
+/// Raises the flag of every database one can connect to, and has each looked after in a while: settings may be others.
 fn call_all(board: &Board) {
+    let soon = soon();
     for database in databases() {
         if let Some(slot) = board.slot(database) {
             slot.wanted.store(true, Ordering::SeqCst);
+            slot.forget_steps();
+            slot.look_at(soon);
         }
     }
 }
@@ -97,6 +101,7 @@ fn collect(board: &Board, posts: &mut HashMap<u32, Post>) {
         let seconds = (10u64 << (post.failures - 1).min(3)).min(60);
         post.not_before = Some(Instant::now() + Duration::from_secs(seconds));
         slot.wanted.store(true, Ordering::SeqCst);
+        slot.look_at(soon());
     }
     if lost {
         let known = databases();
@@ -112,13 +117,12 @@ fn collect(board: &Board, posts: &mut HashMap<u32, Post>) {
 
 /// Starts what is wanted or due; how long nothing will be, unless somebody calls.
 fn dispatch(board: &Board, posts: &mut HashMap<u32, Post>) -> Option<Duration> {
-    // SAFETY: reads the clock.
-    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    let now = now();
     let mut wait: Option<Duration> = None;
     let mut sooner = |other: Duration| wait = Some(wait.map_or(other, |wait| wait.min(other)));
     let mut running = posts.values().filter(|post| post.worker.is_some()).count();
     for (database, slot) in board.databases() {
-        let due = slot.due.load(Ordering::SeqCst);
+        let due = slot.next();
         let waiting = !slot.wanted.load(Ordering::SeqCst);
         if waiting && (due == 0 || due > now) {
             if due != 0 {

@@ -1,14 +1,17 @@
 //! The background: a launcher for the cluster, and a worker for each database that has something to do.
 //!
 //! Nobody polls. Writers raise a flag at commit and set the launcher's or the worker's latch; a worker that found
-//! nothing for a few seconds leaves its database, and says when it wants to be back.
+//! nothing for a few seconds leaves its database, and says when it wants to be back. What need not be done at once
+//! (seals, retention, indexes) is done some time after a write, in small steps: see `upkeep`.
 
 mod board;
 mod embedding;
 mod launcher;
+mod transaction;
+mod upkeep;
 mod wake;
 
-pub use wake::note_work;
+pub use wake::{note_change, note_upkeep, note_work};
 
 use pgrx::bgworkers::{BackgroundWorkerBuilder, BgWorkerStartTime};
 use pgrx::pg_sys;

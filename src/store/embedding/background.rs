@@ -43,7 +43,6 @@ statement!(
 );
 statement!(EXISTS, ["select 1 from me.memory as m where m.space = $1 and m.id = $2"], [TEXTOID, UUIDOID]);
 statement!(NOTIFY, ["select pg_catalog.pg_notify('me_embedded', $1)"], [TEXTOID]);
-statement!(SPACES, ["select s.slug from me.space as s order by s.slug"], []);
 
 /// Something to embed: for a model, in a space.
 pub struct Work {
@@ -174,15 +173,4 @@ pub fn release(space: &str, jobs: &[&Job], backoff: Seconds, reason: Option<&str
         }
         Ok(())
     })
-}
-
-/// Prunes the queue of every space.
-pub fn prune(retention: Seconds) -> Answer<()> {
-    let spaces: Vec<String> = caller::background(|caller| {
-        caller.db().run(&SPACES, &[])?.into_iter().map(|row| row.need(1)).collect()
-    })?;
-    for space in spaces {
-        session::background(&space, |session| queue::prune(session, retention))?;
-    }
-    Ok(())
 }

@@ -5,9 +5,11 @@ use crate::domain::embedding::{Claim, Seconds, parse_vectors, retry_delay};
 use crate::domain::id::Id;
 use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::caller;
 use crate::store::jsonb::Jsonb;
-use crate::store::session::Session;
+use crate::store::session::{self, Session};
 use crate::store::spi::arg;
+use crate::store::upkeep::{self, Answer, Look, Piece};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
@@ -57,6 +59,26 @@ statement!(
       where q.space = $1 and q.outcome is not null
         and q.created_at < $2 - pg_catalog.make_interval(secs => $3)"],
     [TEXTOID, TIMESTAMPTZOID, FLOAT8OID]
+);
+statement!(
+    /// The oldest of those, by when they got their outcome: there is an index for it.
+    PRUNE_SOME,
+    ["delete from me.embedding_queue as q
+      where q.space = $1 and q.id in (
+        select o.id from me.embedding_queue as o
+        where o.space = $1 and o.outcome is not null and o.finished_at < $2
+        order by o.finished_at
+        limit $3)"],
+    [TEXTOID, TIMESTAMPTZOID, INT4OID]
+);
+statement!(
+    OLDEST,
+    ["select s.slug, (
+        select pg_catalog.min(q.finished_at) from me.embedding_queue as q
+        where q.space = s.slug and q.outcome is not null)
+      from me.space as s
+      order by s.slug"],
+    []
 );
 statement!(
     RETRY,
@@ -236,6 +258,39 @@ fn shortened(error: &str) -> String {
 /// Deletes entries that have an outcome and were made longer ago than this; how many (EMB-16).
 pub fn prune(session: &Session, retention: Seconds) -> Result<usize> {
     Ok(session.db().run(&PRUNE, &[arg(session.space()), now(), arg(retention.get())])?.count())
+}
+
+/// How long entries with an outcome are kept, in microseconds (EMB-16).
+const KEPT: i64 = 7 * 86_400_000_000;
+/// How often the worker looks for entries that may go.
+const PRUNE_EVERY: i64 = 600_000_000;
+/// Most entries that go in one transaction.
+const PRUNE_MOST: i32 = 5000;
+
+/// The spaces with entries that got their outcome long ago.
+pub fn long_finished() -> Answer<Look> {
+    let cutoff = upkeep::now() - KEPT;
+    caller::background(|caller| {
+        let mut look = Look::default();
+        for row in caller.db().run(&OLDEST, &[])? {
+            let Some(oldest) = row.get::<TimestampWithTimeZone>(2).map(i64::from) else { continue };
+            if oldest < cutoff {
+                look.places.push(row.need(1)?);
+            }
+            let due = (oldest + KEPT).max(cutoff + KEPT + PRUNE_EVERY);
+            look.next = Some(look.next.map_or(due, |next| next.min(due)));
+        }
+        Ok(look)
+    })
+}
+
+/// Removes some of them.
+pub fn prune_piece(space: &str, _from: u128) -> Answer<Piece> {
+    session::background(space, |session| {
+        let cutoff = TimestampWithTimeZone::try_from(upkeep::now() - KEPT).ok();
+        let gone = session.db().run(&PRUNE_SOME, &[arg(space), arg(cutoff), arg(PRUNE_MOST)])?.count();
+        Ok(if gone == PRUNE_MOST as usize { Piece::More(0) } else { Piece::Done })
+    })
 }
 
 /// Lets failed entries of content that is still there be tried again; how many.

@@ -131,6 +131,70 @@ select change, pg_temp.resealed(change) from unnest(array[
   'update me.access_event set details = ''{}'' where space = ''default''',
   'delete from me.access_event where space = ''default'''
 ]) with ordinality as c (change, n) order by n;
+-- So is what happened outside of spaces, in a chain of its own; for superusers.
+create role audit_gate;
+select me.gateway_add('audit_gate') is not null as added;
+select me.space_create('passing', 'passing') is not null as made;
+select me.space_drop('passing');
+create function pg_temp.outside() returns text language sql as $$
+  select concat_ws(' ', 'ok=' || (v->>'ok'), 'unsealed=' || (v->>'unsealed'), v->'problems'->0->>'problem')
+  from me.audit_verify(space => '') as v
+$$;
+select pg_temp.outside() like 'ok=true unsealed=%' as ok;
+select s->'ok' as ok, s->'sealed' = (select to_jsonb(count(*)) from me.access_event where space = '') as all_sealed, s->'unsealed' as unsealed
+from me.audit_seal(space => '') as s;
+select pg_temp.outside() like 'ok=true unsealed=0' as ok;
+create function pg_temp.rewritten(change text) returns text language plpgsql as $$
+declare report text; changed int;
+begin
+  execute change;
+  get diagnostics changed = row_count;
+  if changed < 1 then raise exception 'changed nothing'; end if;
+  raise exception 'undo' using detail = pg_temp.outside();
+exception when raise_exception then
+  get stacked diagnostics report = pg_exception_detail;
+  return coalesce(nullif(report, ''), sqlerrm);
+end
+$$;
+select change, pg_temp.rewritten('update me.access_event set ' || change || ' where space = '''' and operation = ''space_drop''')
+from unnest(array[
+  'space = ''default''',
+  'event_id = ''0190a1b2-0000-7000-8000-000000000001''',
+  'at = at + interval ''1 microsecond''',
+  'operation = ''space_create''',
+  'operation_id = event_id',
+  'actor_id = event_id',
+  'actor_name = ''somebody''',
+  'api_key_id = event_id',
+  'api_key_name = ''key''',
+  'subject_id = event_id',
+  'subject_name = ''another''',
+  'details = ''{"a": 1}''',
+  'digest = sha256(''x'')',
+  'actor_name = ''somebody'', digest = me._access_event_digest(space, event_id, at, operation, operation_id, actor_id, ''somebody'',
+     api_key_id, api_key_name, subject_id, subject_name, details)'
+]) with ordinality as c (change, n) order by n;
+-- Every column is in the list above.
+select count(*) as columns from pg_attribute where attrelid = 'me.access_event'::regclass and attnum > 0 and not attisdropped;
+select change, pg_temp.rewritten(change) from unnest(array[
+  'delete from me.access_event where space = '''' and operation = ''gateway_add''',
+  'insert into me.access_event select (jsonb_populate_record(e, jsonb_build_object(''event_id'', ''0190a1b2-0000-7000-8000-000000000001'',
+     ''digest'', me._access_event_digest('''', ''0190a1b2-0000-7000-8000-000000000001'', at, operation, operation_id, actor_id, actor_name,
+       api_key_id, api_key_name, subject_id, subject_name, details)))).*
+   from me.access_event as e where space = '''' and operation = ''space_drop''',
+  'update me.audit_seal set digests = ''\x'' where space = '''''
+]) with ordinality as c (change, n) order by n;
+select pg_temp.outside();
+-- Nobody else learns of it, and a session that is held to a space keeps its hands off.
+set role audit_gate;
+select pg_temp.refused(call) from unnest(array[
+  'select me.audit_seal(space => '''')', 'select me.audit_verify(space => '''')']) as call;
+reset role;
+set me.space_locked = on;
+select pg_temp.refused('select me.audit_seal(space => '''')');
+reset me.space_locked;
+select me.gateway_remove('audit_gate') is not null as removed;
+drop role audit_gate;
 -- Taken away, or slipped in with digests that fit.
 begin;
 delete from me.memory_event where content = 'many 3';
