@@ -162,3 +162,47 @@ fn whoever_only_reads_needs_no_writable_transaction() {
     let refused = reader.function("memory_get_by_path", &json!({"path": "~/n"})).unwrap_err();
     assert_eq!(refused.kind(), "VALIDATION");
 }
+
+/// How long an answer takes must not tell what stands in rows that the caller may not read.
+#[test]
+fn no_pattern_is_tried_on_rows_that_the_caller_cannot_read() {
+    // Each part has any length and stands twice, so that an odd number never matches: hopeless work for a matcher.
+    let runaway = r"^word (a+)(a+)(a+)(a+)(a+)(a+)\1\2\3\4\5\6$";
+    let secret = format!("word {}", "a".repeat(201));
+    let plain = format!("word {}", "a".repeat(12));
+    let predicate = format!("$.k like_regex {}", json!(runaway));
+    let database = Database::new();
+    let mut admin = database.admin();
+    space(&mut admin);
+    admin.batch_execute("set me.space = 'meeting'").unwrap();
+    let hidden =
+        json!({"content": secret, "tree": "/shut", "name": "n", "meta": {"k": secret, "kind": "log"}});
+    admin.function("memory_create", &hidden).unwrap();
+    let shown = json!({"content": plain, "tree": "/open", "name": "n", "meta": {"k": plain, "kind": "log"}});
+    let shown = admin.function("memory_create", &shown).unwrap();
+    let role = new_role("reader");
+    let grant = json!({"principal": role, "tree": "/open", "access": "read"});
+    admin.function("access_grant", &grant).unwrap();
+    let mut reader = with_space(&database, &role);
+
+    let calls = [
+        ("memory_search", json!({"grep": runaway, "meta": {"kind": "log"}})),
+        ("memory_search", json!({"grep": runaway, "meta": {"kind": "log"}, "order_by": "asc"})),
+        ("memory_search", json!({"grep": runaway, "fulltext": "word"})),
+        ("memory_search", json!({"grep": runaway, "fulltext": "word", "fusion": "blend"})),
+        ("memory_search", json!({"meta_predicate": predicate, "fulltext": "word"})),
+        ("memory_search", json!({"meta_predicate": predicate})),
+        ("memory_export", json!({"format": "json", "meta_predicate": predicate})),
+    ];
+    admin.batch_execute("set statement_timeout = '300ms'").unwrap();
+    reader.batch_execute("set statement_timeout = '30s'").unwrap();
+    for (function, args) in &calls {
+        let answer = reader.function(function, args).unwrap_or_else(|r| panic!("{function}({args}): {r:?}"));
+        if let Some(results) = answer.get("results") {
+            assert_eq!(results[0]["id"], shown["id"], "{function}({args}): {answer}");
+        }
+        // It is the row out of reach that would have kept it.
+        let stuck = admin.function(function, args).unwrap_err();
+        assert_eq!(stuck.sqlstate, "57014", "{function}({args})");
+    }
+}

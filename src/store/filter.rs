@@ -184,9 +184,9 @@ impl Filter {
             TreeFilter::Ltxtquery(query) => (None, None, Some(query.as_str())),
         };
         let predicate = self.criteria.meta_predicate.as_ref();
-        let predicate = |timed: bool| {
+        let predicate = |guarded: bool| {
             predicate
-                .filter(|predicate| predicate.may_compare_times() == timed)
+                .filter(|predicate| (predicate.may_compare_times() || predicate.may_run_long()) == guarded)
                 .and_then(|predicate| arg(predicate.as_str()))
         };
         let time = self.criteria.temporal.unwrap_or_default();

@@ -36,7 +36,7 @@ filtered!(
     [
         "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, ",
         include_str!("filter.sql"),
-        " and ($20 is null or m.content ~* $20) and ($21 is null or m.id <> all ($21)), $19)
+        " and ($20 is null or case when {in_scope} then m.content ~* $20 end) and ($21 is null or m.id <> all ($21)), $19)
          from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
          where l.space = $1 and l.lexemes @@ $18"
     ],
@@ -48,7 +48,7 @@ filtered!(
     [
         "select me._bm25(l.memory_id, l.lexemes, l.length, l.pieces, true, $19)
          from me.memory_lexeme as l join me.memory as m on m.space = l.space and m.id = l.memory_id
-         where l.space = $1 and l.lexemes @@ $18 and ($20 is null or m.content ~* $20)
+         where l.space = $1 and l.lexemes @@ $18 and ($20 is null or case when {in_scope} then m.content ~* $20 end)
            and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql")
     ],

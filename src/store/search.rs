@@ -24,7 +24,7 @@ filtered!(
     NEWEST,
     [
         "select m.id from me.memory as m
-         where ($18 is null or m.content ~* $18) and ($19 is null or m.id < $19) and ($21 is null or m.id <> all ($21)) and ",
+         where ($18 is null or case when {in_scope} then m.content ~* $18 end) and ($19 is null or m.id < $19) and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql"),
         " order by m.id desc limit $20"
     ],
@@ -34,7 +34,7 @@ filtered!(
     OLDEST,
     [
         "select m.id from me.memory as m
-         where ($18 is null or m.content ~* $18) and ($19 is null or m.id > $19) and ($21 is null or m.id <> all ($21)) and ",
+         where ($18 is null or case when {in_scope} then m.content ~* $18 end) and ($19 is null or m.id > $19) and ($21 is null or m.id <> all ($21)) and ",
         include_str!("filter.sql"),
         " order by m.id limit $20"
     ],

@@ -37,7 +37,7 @@ filtered_table!(
         "select v.memory_id, min(v.vector operator({vector}.<=>) $18::{vector}.halfvec) as distance
          from me.memory as m
          join {table} as v on v.space = m.space and v.memory_id = m.id and v.content_version = m.content_version
-         where v.space = $1 and ($19 is null or m.content ~* $19) and ($20 is null or m.id <> all ($20))
+         where v.space = $1 and ($19 is null or case when {in_scope} then m.content ~* $19 end) and ($20 is null or m.id <> all ($20))
            and ($21 is null or m.id = any ($21)) and ",
         include_str!("filter.sql"),
         " group by v.memory_id order by distance, v.memory_id limit $22"
@@ -51,7 +51,7 @@ filtered_table!(
         "select v.memory_id, v.vector operator({vector}.<=>) $18::{vector}.halfvec as distance
          from {table} as v
          join me.memory as m on m.space = v.space and m.id = v.memory_id and m.content_version = v.content_version
-         where v.space = $1 and ($19 is null or m.content ~* $19) and ($20 is null or m.id <> all ($20)) and ",
+         where v.space = $1 and ($19 is null or case when {in_scope} then m.content ~* $19 end) and ($20 is null or m.id <> all ($20)) and ",
         include_str!("filter.sql"),
         " order by v.vector operator({vector}.<=>) $18::{vector}.halfvec limit $21"
     ],

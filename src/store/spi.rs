@@ -12,7 +12,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
 
-/// A statement with its parameter types. `{ltree}` and `{vector}` in its text stand for the schemas of those extensions.
+/// A statement with its parameter types. `{ltree}` and `{vector}` in its text stand for the schemas of those extensions,
+/// `{in_scope}` for the condition of `in_scope.sql`.
 pub struct Statement {
     parts: &'static [&'static str],
     types: &'static [pg_sys::BuiltinOid],
@@ -449,9 +450,9 @@ pub fn arg<T: IntoDatum>(value: T) -> Option<pg_sys::Datum> {
     value.into_datum()
 }
 
-/// Replaces the schema slots. The schemas are wherever the installer put those extensions.
+/// Replaces the slots. The schemas are wherever the installer put those extensions.
 fn qualify(sql: &str) -> Result<String> {
-    let mut sql = sql.to_owned();
+    let mut sql = sql.replace("{in_scope}", include_str!("in_scope.sql").trim_end());
     for (slot, extension) in [("{ltree}", c"ltree"), ("{vector}", c"vector")] {
         if sql.contains(slot) {
             sql = sql.replace(slot, &extension_schema(extension)?);

@@ -24,13 +24,13 @@ filtered!(
         "select m.id, m.tree::text, m.name, m.meta->>'$thread', m.meta->>'$prev', m.meta->>'$next'
          from unnest($18::text[], $19::text[]) as w (tree, name)
          join me.memory as m on m.space = $1 and m.tree operator({ltree}.=) w.tree::{ltree}.ltree and m.name = w.name
-         where ($21 is null or m.content ~* $21) and ($22 is null or m.id <> all ($22)) and ",
+         where ($21 is null or case when {in_scope} then m.content ~* $21 end) and ($22 is null or m.id <> all ($22)) and ",
         include_str!("filter.sql"),
         " union all
          select m.id, m.tree::text, m.name, m.meta->>'$thread', m.meta->>'$prev', m.meta->>'$next'
          from unnest($20::text[]) as w (link)
          join me.memory as m on m.space = $1 and m.meta @> w.link::jsonb
-         where ($21 is null or m.content ~* $21) and ($22 is null or m.id <> all ($22)) and ",
+         where ($21 is null or case when {in_scope} then m.content ~* $21 end) and ($22 is null or m.id <> all ($22)) and ",
         include_str!("filter.sql")
     ],
     [TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTOID, UUIDARRAYOID]

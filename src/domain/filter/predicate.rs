@@ -36,6 +36,13 @@ impl MetaPredicate {
     pub fn may_compare_times(&self) -> bool {
         ["date", "time", "\\"].iter().any(|sign| self.0.contains(sign))
     }
+
+    /// Whether one row may take it long: a regular expression, or a walk through all that is nested.
+    ///
+    /// Errs on the side of yes, as [`may_compare_times`](Self::may_compare_times).
+    pub fn may_run_long(&self) -> bool {
+        ["like_regex", "**", "\\"].iter().any(|sign| self.0.contains(sign))
+    }
 }
 
 #[cfg(test)]
@@ -58,5 +65,13 @@ mod tests {
         assert!(times("$.due.datetime() < \"2025-01-01\".datetime()"));
         assert!(times("$.d.date() < $.e.timestamp_tz()"));
         assert!(!times("$.a == 1"));
+    }
+
+    #[test]
+    fn a_predicate_that_may_run_long_is_told_apart() {
+        let long = |text: &str| MetaPredicate::parse("m", text.to_owned()).unwrap().may_run_long();
+        assert!(long("$.a like_regex \"(a*)\\\\1b\""));
+        assert!(long("$.**.a == 1"));
+        assert!(!long("$.a * 2 == 4 && $.b[*] starts with \"x\""));
     }
 }
