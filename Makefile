@@ -1,4 +1,5 @@
-# `make help` lists the commands. PG=16, 17 or 18 chooses the PostgreSQL (18 unless said), PG=all tests them all.
+# `make help` lists the commands. PG=16, 17 or 18 chooses the PostgreSQL (18 unless said); tests take several: PG="17 18",
+# or PG=all.
 
 PG ?= 18
 export PG

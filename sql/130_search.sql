@@ -10,12 +10,11 @@ create table me.memory_lexeme (
   configuration int not null,
   length bigint not null,
   lexemes tsvector not null,
+  -- The length is in the key's index, so that the statistics of a space are read without its rows.
+  constraint memory_lexeme_pkey primary key (space, memory_id, piece) include (length),
   constraint memory_lexeme_piece_check check (piece >= 0 and piece < pieces),
   constraint memory_lexeme_length_check check (length >= 0)
 );
--- The length is in the key's index, so that the statistics of a space are read without its rows.
-create unique index memory_lexeme_pkey on me.memory_lexeme (space, memory_id, piece) include (length);
-alter table me.memory_lexeme add primary key using index memory_lexeme_pkey;
 create index memory_lexeme_lexemes_idx on me.memory_lexeme using gin (lexemes)
   with (fastupdate = on, gin_pending_list_limit = 512);
 comment on table me.memory_lexeme is 'What full text search finds memories by.';

@@ -47,6 +47,11 @@ pub enum Error {
         /// What the provider said.
         reason: String,
     },
+    /// A call that writes, where nothing may be written.
+    ReadOnly {
+        /// Whether the server follows another one; otherwise it is the transaction that may only read.
+        standby: bool,
+    },
     /// The extension in this database is of another version than the library: it has to be updated first.
     OtherVersion {
         /// The version of the extension in this database.
@@ -138,6 +143,7 @@ impl Error {
             Self::LastAdmin { .. } => "LAST_ADMIN",
             Self::EmbeddingNotConfigured => "EMBEDDING_NOT_CONFIGURED",
             Self::EmbeddingFailed { .. } => "EMBEDDING_FAILED",
+            Self::ReadOnly { .. } => "READ_ONLY",
             Self::OtherVersion { .. } => "UPDATE_REQUIRED",
             Self::Internal(_) => "INTERNAL",
         }
@@ -159,6 +165,7 @@ impl Error {
             | Self::LastAdmin { .. }
             | Self::EmbeddingNotConfigured
             | Self::OtherVersion { .. } => PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Self::ReadOnly { .. } => PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             Self::Forbidden(_) => PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Self::EmbeddingFailed { .. } => PgSqlErrorCode::ERRCODE_SYSTEM_ERROR,
             Self::Internal(_) => PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
@@ -215,6 +222,10 @@ impl Error {
             }
             Self::EmbeddingFailed { .. } => {
                 "Check the provider's address and key file, then try again.".into()
+            }
+            Self::ReadOnly { standby: true } => "Connect to the primary; everything that only reads works here.".into(),
+            Self::ReadOnly { standby: false } => {
+                "Begin the transaction READ WRITE; default_transaction_read_only may be on.".into()
             }
             Self::OtherVersion { installed } if release::is_older(installed, LIBRARY) => {
                 "Run ALTER EXTENSION memory_engine UPDATE in this database as a superuser; what is stored can be read meanwhile."
@@ -304,6 +315,7 @@ impl Error {
             Self::Forbidden(Forbidden::Key)
             | Self::EmbeddingNotConfigured
             | Self::EmbeddingFailed { .. }
+            | Self::ReadOnly { .. }
             | Self::Capsule(Fault::Broken(_))
             | Self::Internal(_) => {}
         }
@@ -363,6 +375,10 @@ impl fmt::Display for Error {
             Self::LastAdmin { space } => write!(f, "space \"{space}\" would be left without an admin"),
             Self::EmbeddingNotConfigured => write!(f, "no embedding model is in use in this space"),
             Self::EmbeddingFailed { reason } => write!(f, "the text could not be embedded: {reason}"),
+            Self::ReadOnly { standby: true } => write!(f, "this call writes, and this server is a standby"),
+            Self::ReadOnly { standby: false } => {
+                write!(f, "this call writes, and the transaction is read-only")
+            }
             Self::OtherVersion { installed } => {
                 write!(
                     f,

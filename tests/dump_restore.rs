@@ -1,90 +1,149 @@
-//! A dump carries everything: contents, versions, history, the audit chain, vectors, grants, capsules.
+//! A dump carries everything, whichever way it is made and restored: contents, versions, history, the audit chain,
+//! vectors, grants, capsules. What was embedded is not embedded again, and the next write works.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 
-use common::{Calls, Database, new_role, superuser};
+use common::cluster::Cluster;
+use common::seed::{self, Sum, wait_for};
+use common::{Calls, Database, superuser};
 use postgres::Client;
 use serde_json::json;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder for dumps, gone with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(common::unique("memory_engine-dump"));
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A program of the server's, on one database.
 fn program(name: &str, database: &str) -> Command {
-    let mut command = Command::new(format!("{}/{name}", std::env::var("PG_BIN").expect("PG_BIN")));
+    let bin = std::env::var("PG_BIN").expect("PG_BIN");
+    let mut command = Command::new(Path::new(&bin).join(name));
     command.args(["--username", &superuser(), "--dbname", database]);
     command
 }
 
-/// Content, versions, history, digests, seals, grants, vectors: one checksum a table, of rows in any order.
-fn checksums(client: &mut Client) -> Vec<(String, i64, String)> {
-    let tables = "select format('%I.%I', n.nspname, c.relname)
-        from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
-        where n.nspname = 'me' and c.relkind = 'r' and c.relname <> 'capsule_secret' order by 1";
-    let tables: Vec<String> = client.query(tables, &[]).unwrap().into_iter().map(|row| row.get(0)).collect();
-    tables
-        .into_iter()
-        .map(|table| {
-            let sum = format!(
-                "select count(*), coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '') from {table} as t"
-            );
-            let row = client.query_one(&sum, &[]).unwrap();
-            (table, row.get(0), row.get(1))
-        })
-        .collect()
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn dump(database: &str, file: &str, options: &[&str]) {
+    run(program("pg_dump", database).args(options).args(["--file", file]));
+}
+
+fn psql(database: &str, file: &str) {
+    run(program("psql", database).args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "--file", file]));
+}
+
+fn restore(database: &str, file: &str, options: &[&str]) {
+    run(program("pg_restore", database).arg("--exit-on-error").args(options).arg(file));
+}
+
+/// What the source holds and answers.
+struct Source {
+    sums: Vec<Sum>,
+    answers: Vec<String>,
+}
+
+impl Source {
+    fn of(client: &mut Client) -> Self {
+        Self { sums: seed::checksums(client), answers: seed::answers(client) }
+    }
+
+    /// The copy holds the same rows, answers alike, does not embed again what has its vectors, and goes on.
+    fn compare(&self, way: &str, client: &mut Client) {
+        assert_eq!(seed::checksums(client), self.sums, "{way}");
+        assert_eq!(seed::answers(client), self.answers, "{way}");
+        let pending = client.json("me.embed_pending()", &[]).unwrap();
+        assert_eq!(pending["embedded"], json!(0), "{way}: embedded again");
+        let embedded = "select count(*) from me.embedded where model = 'static'";
+        let before: i64 = client.query_one(embedded, &[]).unwrap().get(0);
+        let next = json!({"content": "The next one", "tree": "/share/next"});
+        assert_eq!(client.function("memory_create", &next).unwrap()["version"], json!(1), "{way}");
+        let capsule = json!({"content": "The next capsule.", "source": "s", "anchor": "a", "kind": "fact"});
+        let next = client.function("capsule_ingest", &capsule).unwrap();
+        assert_eq!(next["outcomes"][0]["status"], json!("captured"), "{way}: {next}");
+        wait_for(client, "select (me.embedding_status()->>'pending')::int = 0");
+        let after: i64 = client.query_one(embedded, &[]).unwrap().get(0);
+        assert_eq!(after - before, 2, "{way}: only what is new has new vectors");
+        client.function("audit_seal", &json!({})).unwrap();
+        let verified = client.json("me.audit_verify()", &[]).unwrap();
+        assert_eq!(verified["ok"], json!(true), "{way}: {verified}");
+    }
+}
+
+/// The reader reads what it was granted, and nothing else.
+fn compare_reader(mut reader: Client) {
+    for (tree, count) in [("share/notes", 3), ("share/ops", 2), ("share", 5), ("share/batch", 0)] {
+        let found = reader.function("memory_count", &json!({ "tree": tree })).unwrap();
+        assert_eq!(found["count"], json!(count), "{tree}");
+    }
+    let write = json!({"content": "x", "tree": "share/ops", "name": "by-the-reader"});
+    assert_eq!(reader.function("memory_create", &write).unwrap()["version"], json!(1));
+    let refused = reader.function("memory_create", &json!({"content": "x", "tree": "share/notes"}));
+    assert_eq!(refused.unwrap_err().kind(), "FORBIDDEN");
 }
 
 #[test]
-fn a_restored_database_holds_the_same_rows_and_goes_on() {
-    let (from, to) = (Database::new(), Database::empty());
-    let reader = new_role("reader");
+fn every_way_of_dumping_and_restoring_carries_everything() {
+    let (from, folder) = (Database::new(), Folder::new());
     let mut client = from.admin();
-    client
-        .function("embedding_model_add", &json!({"name": "own", "provider": "manual", "dimensions": 3}))
-        .unwrap();
-    client.function("memory_create", &json!({"content": "hidden", "tree": "/share/b"})).unwrap();
-    client.function("embedding_model_use", &json!({"name": "own"})).unwrap();
-    for n in 1..=4 {
-        let memory = json!({"content": format!("d {n}"), "tree": "/share/a", "name": format!("n{n}"),
-            "meta": {"n": n}, "temporal": {"start": "2024-01-01T00:00:00.5Z"}});
-        let memory = client.function("memory_create", &memory).unwrap();
-        client.function("embedding_set", &json!({"id": memory["id"], "vector": [n, 1, 0]})).unwrap();
-    }
-    let first = client.function("memory_get_by_path", &json!({"path": "/share/a/n1"})).unwrap();
-    let change =
-        json!({"id": first["id"], "version_hash": first["versionHash"], "meta_patch": {"changed": true}});
-    client.function("memory_update", &change).unwrap();
-    client.function("memory_delete_by_path", &json!({"path": "/share/a/n4"})).unwrap();
-    client
-        .function("access_grant", &json!({"principal": reader, "tree": "/share/a", "access": "read"}))
-        .unwrap();
-    client
-        .function("capsule_ingest", &json!({"content": "The gate is open.", "source": "s", "anchor": "a:1"}))
-        .unwrap();
-    let sealed = client.json("me.audit_seal()", &[]).unwrap();
-    let before = checksums(&mut client);
-    let pending = client.json("me.embedding_status()", &[]).unwrap()["pending"].clone();
-    let search = json!({"embedding": [1, 1, 0], "tree": "/share/a", "limit": 10});
-    let found = client.function("memory_search", &search).unwrap();
+    seed::plant(&mut client);
+    let source = Source::of(&mut client);
+    let name = from.name();
 
-    let mut dump =
-        program("pg_dump", from.name()).arg("--format=custom").stdout(Stdio::piped()).spawn().unwrap();
-    let restore = program("pg_restore", to.name())
-        .arg("--exit-on-error")
-        .stdin(dump.stdout.take().unwrap())
-        .output()
-        .unwrap();
-    assert!(dump.wait().unwrap().success());
-    assert!(restore.status.success(), "{}", String::from_utf8_lossy(&restore.stderr));
+    let (plain, custom, directory) =
+        (folder.file("plain.sql"), folder.file("custom"), folder.file("directory"));
+    let to = Database::empty();
+    dump(name, &plain, &[]);
+    psql(to.name(), &plain);
+    source.compare("plain text through psql", &mut to.admin());
+    compare_reader(to.connect(seed::READER));
 
-    let mut client = to.admin();
-    assert_eq!(checksums(&mut client), before);
-    let verified = client.json("me.audit_verify()", &[]).unwrap();
-    assert_eq!((&verified["ok"], &verified["head"]), (&json!(true), &sealed["head"]), "{verified}");
-    assert_eq!(client.function("memory_search", &search).unwrap(), found);
-    assert_eq!(client.json("me.embedding_status()", &[]).unwrap()["pending"], pending, "queued twice");
-    let mut reading = to.connect(&reader);
-    assert_eq!(reading.function("memory_count", &json!({"tree": "/share"})).unwrap()["count"], json!(3));
-    let next = client.function("memory_create", &json!({"content": "next", "tree": "/share/a"})).unwrap();
-    assert_eq!(next["version"], json!(1));
+    let to = Database::empty();
+    dump(name, &custom, &["--format=custom"]);
+    restore(to.name(), &custom, &["--jobs=4"]);
+    source.compare("custom format, parallel", &mut to.admin());
+
+    let to = Database::empty();
+    dump(name, &directory, &["--format=directory", "--jobs=4"]);
+    restore(to.name(), &directory, &["--jobs=4", "--no-owner", "--no-privileges"]);
+    source.compare("directory, without owners and rights", &mut to.admin());
+
+    let to = Database::empty();
+    let (schema, data) = (folder.file("schema.sql"), folder.file("data.sql"));
+    dump(name, &schema, &["--schema-only"]);
+    dump(name, &data, &["--data-only"]);
+    psql(to.name(), &schema);
+    psql(to.name(), &data);
+    source.compare("schema first, then data", &mut to.admin());
+    compare_reader(to.connect(seed::READER));
+
+    // Into a server where nobody of the rosters has a role.
+    let elsewhere = Cluster::start("");
+    elsewhere.admin("postgres").batch_execute("create database there").unwrap();
+    run(elsewhere.serve(program("pg_restore", "there").arg("--exit-on-error")).arg("--jobs=2").arg(&custom));
+    source.compare("another server without the roles", &mut elsewhere.admin("there"));
+    seed::roles(&mut elsewhere.admin("postgres"));
+    compare_reader(elsewhere.connect("there", seed::READER));
 }

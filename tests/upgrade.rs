@@ -10,6 +10,7 @@ use postgres::Client;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Once;
 
 const CATALOGUE: &str = include_str!("upgrade/catalogue.sql");
 /// The version that is installed first, what it had written, and what it answered about that.
@@ -34,11 +35,15 @@ fn old_database() -> Database {
     database
 }
 
+/// Makes the roles that the data names. Tests share a server, and may come here at the same moment.
+fn old_roles() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| ["me_old_reader", "me_old_team", "me_old_gateway"].into_iter().for_each(ensure_role));
+}
+
 /// The same with the data that version wrote.
 fn old_database_with_data() -> Database {
-    for role in ["me_old_reader", "me_old_team", "me_old_gateway"] {
-        ensure_role(role);
-    }
+    old_roles();
     let database = old_database();
     database.admin().batch_execute(DATA).unwrap();
     database
@@ -163,6 +168,16 @@ fn what_the_old_version_wrote_is_there_after_the_update_and_goes_on() {
     let denied =
         reader.function("memory_create", &json!({"content": "x", "tree": "share/notes"})).unwrap_err();
     assert_eq!(denied.kind(), "FORBIDDEN");
+}
+
+#[test]
+fn a_dump_of_the_old_version_can_be_restored_into_the_new_one() {
+    old_roles();
+    let database = Database::new();
+    let mut client = database.admin();
+    client.batch_execute(DATA).unwrap();
+    let faults = differences(&mut client, |_| true);
+    assert!(faults.is_empty(), "restored, not as {OLD} answered:\n{faults}");
 }
 
 #[test]

@@ -6,7 +6,8 @@
 #                have about 100 bytes)
 #
 # Over the socket there is no password, for the folder is closed to others; over TCP there is one.
-# cluster_use comes first; extra settings are in the variable CLUSTER_CONF, one a line.
+# cluster_use comes first; extra settings are in the variable CLUSTER_CONF, one a line. CLUSTER_INITDB may hold options of
+# initdb that take the place of the locale provider's.
 
 CLUSTER_LIBRARY=memory_engine # preloaded when it is installed and wants to be
 
@@ -50,7 +51,11 @@ cluster_init() {
         install -d -m 700 "$C/data" "$C/log"
     fi
     local -a locale=(--locale=C.UTF-8)
-    [[ $("$BIN/postgres" --version) == *" 16."* ]] || locale+=(--locale-provider=builtin --builtin-locale=C.UTF-8)
+    if [[ -n ${CLUSTER_INITDB-} ]]; then
+        locale+=("${CLUSTER_INITDB[@]}")
+    elif [[ $("$BIN/postgres" --version) != *" 16."* ]]; then
+        locale+=(--locale-provider=builtin --builtin-locale=C.UTF-8)
+    fi
     as_server "$BIN/initdb" -D "$C/data" -U postgres -E UTF8 "${locale[@]}" --auth=trust --no-sync \
         --no-instructions >"$C/initdb.log" 2>&1 || {
         cat "$C/initdb.log" >&2
@@ -121,6 +126,21 @@ cluster_password() {
     [[ ! -f $C/password.set ]] || return 0
     # On standard input, so that it is in no list of processes.
     printf "alter role postgres password '%s';\n" "$(<"$C/password")" | cluster_psql postgres
+    : >"$C/password.set"
+}
+
+# Makes the folder hold a copy of another running cluster that follows it when it is started.
+cluster_copy() { # folder of the other cluster
+    mkdir -p "$C"
+    if is_root; then install -d -m 700 -o "$SERVER_USER" -g "$SERVER_USER" "$C/data" "$C/log"; else
+        install -d -m 700 "$C/data" "$C/log"
+    fi
+    as_server "$BIN/pg_basebackup" -h "$(<"$1/socket")" -p "$(<"$1/port")" -U postgres -D "$C/data" \
+        --write-recovery-conf --checkpoint=fast --no-sync >"$C/initdb.log" 2>&1 || {
+        cat "$C/initdb.log" >&2
+        die "pg_basebackup failed"
+    }
+    cp -p "$1/password" "$C/password"
     : >"$C/password.set"
 }
 

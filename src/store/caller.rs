@@ -146,6 +146,9 @@ pub(super) fn begin<T>(
     // SAFETY: reads the backend's own identity.
     let role = unsafe { pg_sys::GetUserId() };
     let acting = guc::principal();
+    if intent != Intent::Read {
+        refuse_where_nothing_may_be_written()?;
+    }
     let result = spi::connected(intent == Intent::Read, |db| {
         let memory = memory_relation()?;
         if intent == Intent::Write {
@@ -157,6 +160,17 @@ pub(super) fn begin<T>(
         body(Caller::identify(db, memory, role, acting, space)?)
     });
     Ok(result?)
+}
+
+/// Says so before the first statement that writes would, which the server names in its own words: `SELECT`, for one that
+/// stores and answers.
+fn refuse_where_nothing_may_be_written() -> Result<()> {
+    // SAFETY: reads the backend's own state.
+    let (read_only, standby) = unsafe { (pg_sys::XactReadOnly, pg_sys::RecoveryInProgress()) };
+    match read_only || standby {
+        true => Err(Error::ReadOnly { standby }),
+        false => Ok(()),
+    }
 }
 
 /// Runs the work of a background process, which nobody asked for: as the extension's owner.

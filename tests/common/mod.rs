@@ -5,10 +5,12 @@
 #![allow(dead_code, reason = "no test file uses all of it")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+pub mod cluster;
 pub mod gateway;
 pub mod matcher;
 pub mod mcp;
 pub mod schema;
+pub mod seed;
 pub mod steps;
 pub mod tls;
 

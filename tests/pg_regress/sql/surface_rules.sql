@@ -27,6 +27,19 @@ select 'not dumped', c.oid::regclass from pg_class as c, pg_extension as e
 where e.extname = 'memory_engine' and c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p')
   and not coalesce(c.oid = any (e.extconfig), false);
 
+-- A space lives whole on one node or in one partition: every key begins with it, but in the tables that every node has.
+-- Replication finds every row by its key.
+select 'key without the space', i.indexrelid::regclass
+from pg_index as i join pg_class as c on c.oid = i.indrelid
+left join pg_attribute as a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+where c.relnamespace = 'me'::regnamespace and (i.indisunique or i.indisexclusion) and a.attname is distinct from 'space'
+  and c.relname not in ('api_key', 'embedding_model', 'gateway', 'group_member', 'principal', 'space');
+select 'foreign key', conname from pg_constraint
+where connamespace = 'me'::regnamespace and contype in ('f', 'x');
+select 'no primary key', c.oid::regclass from pg_class as c
+where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p')
+  and not exists (select from pg_index as i where i.indrelid = c.oid and i.indisprimary);
+
 -- And by trying: an ordinary role can touch no table, and call nothing that is not for everybody.
 begin;
 create role surface_somebody;
@@ -34,7 +47,7 @@ set local role surface_somebody;
 do $$
 declare t text; what text;
 begin
-  for t in select c.oid::regclass from pg_class as c where c.relnamespace = 'me'::regnamespace and c.relkind = 'r' loop
+  for t in select c.oid::regclass from pg_class as c where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p') loop
     foreach what in array array[
       'select from %s', 'delete from %s', 'insert into %s default values', 'truncate %s', 'lock table %s',
       'alter table %s add column x int', 'drop table %s', 'create index on %s ((1))'] loop

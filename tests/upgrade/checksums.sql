@@ -1,0 +1,7 @@
+-- A line for every table of the schema: its rows, and a checksum of them in any order.
+select format(
+  'select %L, count(*), coalesce(md5(string_agg(md5(to_jsonb(t)::text), '''' order by md5(to_jsonb(t)::text))), '''') from me.%I as t',
+  c.relname, c.relname)
+from pg_class as c
+where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+order by c.relname \gexec
