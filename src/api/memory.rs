@@ -222,6 +222,11 @@ pub fn get(
 ) -> Answer {
     let id = required("id", id)?;
     let select = Select::parse("select", select).map_err(crate::error::Error::from)?;
+    if as_of.is_none()
+        && let Some(record) = session::read_at_once(space, id)?
+    {
+        return Ok(project(select.as_ref(), record)?);
+    }
     let record = session::read(
         space,
         |_| Ok(()),
@@ -242,6 +247,12 @@ pub fn get_by_path(
 ) -> Answer {
     let path = required("path", path)?;
     let select = Select::parse("select", select).map_err(crate::error::Error::from)?;
+    if as_of.is_none()
+        && let Some(record) =
+            session::read_path_at_once(space, |home| MemoryPath::parse("path", path, home).ok())?
+    {
+        return Ok(project(select.as_ref(), record)?);
+    }
     let record = session::read(
         space,
         |home| Ok(MemoryPath::parse("path", path, home)?),

@@ -7,7 +7,8 @@ use super::principal::{self, ByName, Named};
 use super::roles;
 use super::session::stored_tree;
 use super::spi::{self, Db, Row, arg};
-use crate::domain::access::{Grant, Level};
+use super::standing;
+use crate::domain::access::{Grant, Level, Rights};
 use crate::domain::path::Home;
 use crate::domain::principal::Kind;
 use crate::error::{Error, Forbidden, Result};
@@ -47,6 +48,8 @@ struct Standing {
     grants: Vec<Grant>,
     /// Whether the registration has another name than the role has now.
     renamed: bool,
+    /// Whether it is known that no registration has the name of the role.
+    unnamed: bool,
 }
 
 /// Behind whose rights the call stands.
@@ -249,6 +252,7 @@ impl<'a> Caller<'a> {
         };
         caller.look(space, None)?;
         if caller.principal.is_none()
+            && !caller.standing.unnamed
             && let Some(role) = caller.role()
             && let ByName::Registered(id, _) =
                 principal::by_name(db, &caller.cluster, role, &caller.own_name())?
@@ -271,9 +275,17 @@ impl<'a> Caller<'a> {
 
     /// Finds the caller and its standing; `id` is its registration when its role does not lead to it.
     ///
-    /// Small statements, and only those whose answer can matter: one that asked everything at once took longer to
-    /// start than these take to run.
+    /// A role is looked up by keys, where that can be. Otherwise small statements, and only those whose answer can
+    /// matter: one that asked everything at once took longer to start than these take to run.
     fn look(&mut self, space: &str, id: Option<pgrx::Uuid>) -> Result<()> {
+        if let (Identity::Role(role), None) = (&self.identity, id) {
+            let (cluster, superuser) = (self.cluster.as_str(), self.superuser);
+            let question = standing::Question { space, cluster, role: *role, superuser };
+            if let Some(found) = self.db.under_snapshot(|snapshot| standing::of(question, snapshot))? {
+                self.take(&found, space);
+                return Ok(());
+            }
+        }
         let (row, inherited) = match &self.identity {
             Identity::Role(role) => {
                 let row = match id {
@@ -336,12 +348,38 @@ impl<'a> Caller<'a> {
         if !standing.admitted {
             standing.grants.clear();
         }
-        if let Some(key) = &self.key {
-            standing.grants = key.allow.limit(space, std::mem::take(&mut standing.grants));
-            standing.admitted &= key.allow.admits(space);
-            standing.admin &= key.allow.admin(space);
-        }
+        self.keep_within_key(space);
         Ok(())
+    }
+
+    /// Takes away what the caller's key does not leave of its standing.
+    fn keep_within_key(&mut self, space: &str) {
+        let Some(key) = &self.key else { return };
+        let standing = &mut self.standing;
+        standing.grants = key.allow.limit(space, std::mem::take(&mut standing.grants));
+        standing.admitted &= key.allow.admits(space);
+        standing.admin &= key.allow.admin(space);
+    }
+
+    /// Takes the standing of the caller's role.
+    fn take(&mut self, found: &standing::Standing, space: &str) {
+        let name = self.own_name();
+        let registration = found.registration.as_ref();
+        self.standing = Standing {
+            space: found.space.clone(),
+            mine: found.mine.clone(),
+            admitted: found.admitted,
+            admin: found.admin,
+            grants: match &found.rights {
+                Rights::All => Vec::new(),
+                Rights::Grants(grants) => grants.clone(),
+            },
+            renamed: registration.is_some_and(|own| own.name != name),
+            unnamed: registration.is_none() && !found.has_namesake,
+        };
+        self.home = registration.and_then(|own| own.home.clone());
+        self.principal = registration.map(|own| Principal { id: own.id, name, kind: own.kind });
+        self.keep_within_key(space);
     }
 
     /// Takes the space and the principal.

@@ -2,10 +2,12 @@
 
 use super::caller::{self, Caller, Intent};
 use super::capsule::guard;
-use super::space;
+use super::jsonb::Jsonb;
+use super::{point, space};
 use crate::domain::access::{Level, Rights};
+use crate::domain::id::Id;
 use crate::domain::invalid::Invalid;
-use crate::domain::path::{Home, TreePath};
+use crate::domain::path::{Home, MemoryPath, TreePath};
 use crate::domain::space::{Slug, SpaceName};
 use crate::error::{Error, Forbidden, Result};
 use crate::guc;
@@ -43,6 +45,19 @@ pub fn read<P, T>(
     body: impl FnOnce(&Session, P) -> Result<T>,
 ) -> std::result::Result<T, ErrorReport> {
     open(Intent::Read, space, parse, body)
+}
+
+/// The record of an id, where it is found without opening a call; `None` leaves everything to [`read`].
+pub fn read_at_once(space: Option<&str>, id: Id) -> std::result::Result<Option<Jsonb>, ErrorReport> {
+    Ok(point::get(&choose_space(space)?, id)?)
+}
+
+/// The record of a path, as [`read_at_once`].
+pub fn read_path_at_once(
+    space: Option<&str>,
+    parse: impl FnOnce(Option<&Home>) -> Option<MemoryPath>,
+) -> std::result::Result<Option<Jsonb>, ErrorReport> {
+    Ok(point::get_by_path(&choose_space(space)?, parse)?)
 }
 
 /// Whether this transaction may write: false on a standby and in a read-only transaction.

@@ -205,6 +205,23 @@ impl Db {
         self.read_only
     }
 
+    /// Shows `body` what a statement would run under now, while it is active.
+    pub fn under_snapshot<T>(&self, body: impl FnOnce(pg_sys::Snapshot) -> Result<T>) -> Result<T> {
+        // SAFETY: the same steps as SPI takes for a statement. What is pushed is popped, unless an error ends the
+        // transaction, which pops it.
+        unsafe {
+            if self.read_only {
+                return body(pg_sys::GetActiveSnapshot());
+            }
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+            pg_sys::CommandCounterIncrement();
+            pg_sys::UpdateActiveSnapshotCommandId();
+            let result = body(pg_sys::GetActiveSnapshot());
+            pg_sys::PopActiveSnapshot();
+            result
+        }
+    }
+
     /// Runs a kept statement.
     pub fn run(
         &self,

@@ -1,0 +1,1 @@
+select pg_current_xact_id();

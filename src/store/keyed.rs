@@ -1,0 +1,466 @@
+//! Rows found by the key of an index and read as they lie, without a statement: what the shortest calls are made of.
+//!
+//! They are the rows a statement would see under the same snapshot. Where a table is not as this file expects it
+//! (partitioned, distributed, altered, its index rebuilt or renamed), it is not read at all, and the caller falls back
+//! on its statement: how else to get at the rows is for the planner to know.
+
+use crate::error::{Error, Result};
+use pgrx::{FromDatum, IntoDatum, pg_sys};
+use std::ffi::{CStr, c_int};
+
+/// A type a column may have here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `text`.
+    Text,
+    /// `uuid`.
+    Uuid,
+    /// `oid`.
+    Oid,
+    /// `boolean`.
+    Bool,
+    /// `smallint`.
+    Int2,
+    /// `bigint`.
+    Int8,
+    /// `timestamptz`.
+    Timestamptz,
+    /// `tstzrange`.
+    Tstzrange,
+    /// `jsonb`.
+    Jsonb,
+    /// A type of another extension; read by its output function.
+    Other,
+}
+
+impl Kind {
+    fn is(self, oid: pg_sys::Oid) -> bool {
+        let expected = match self {
+            Self::Text => pg_sys::TEXTOID,
+            Self::Uuid => pg_sys::UUIDOID,
+            Self::Oid => pg_sys::OIDOID,
+            Self::Bool => pg_sys::BOOLOID,
+            Self::Int2 => pg_sys::INT2OID,
+            Self::Int8 => pg_sys::INT8OID,
+            Self::Timestamptz => pg_sys::TIMESTAMPTZOID,
+            Self::Tstzrange => pg_sys::TSTZRANGEOID,
+            Self::Jsonb => pg_sys::JSONBOID,
+            Self::Other => return true,
+        };
+        oid == expected
+    }
+}
+
+/// A table of schema `me`, the index its rows are found by, and what is read of them.
+pub struct Keyed {
+    /// The table.
+    pub table: &'static CStr,
+    /// A btree.
+    pub index: &'static CStr,
+    /// The columns it begins with, by their places in `columns`.
+    pub keys: &'static [usize],
+    /// The columns that are read.
+    pub columns: &'static [(&'static CStr, Kind)],
+}
+
+/// A value of an index column.
+#[derive(Debug, Clone, Copy)]
+pub enum Key<'a> {
+    /// Of a `text` column.
+    Text(&'a str),
+    /// Of a `uuid` column.
+    Uuid(&'a [u8; 16]),
+    /// Of an `oid` column.
+    Oid(pg_sys::Oid),
+    /// Of a column of another extension's type: what its input function reads.
+    Other(&'a CStr),
+}
+
+/// Most columns that are read of one table.
+const COLUMNS_MOST: usize = 16;
+/// Most columns of an index that are given.
+const KEYS_MOST: usize = 3;
+/// The number of equality in a btree.
+const EQUAL: u16 = pg_sys::BTEqualStrategyNumber as u16;
+
+/// The schema `me`, where its tables may be read by key.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables {
+    schema: pg_sys::Oid,
+}
+
+impl Tables {
+    /// `None` where tables may be distributed: their rows are then elsewhere, and only the planner knows where.
+    pub fn here() -> Option<Self> {
+        // SAFETY: catalogue lookups by constant names.
+        unsafe {
+            let catalogue = pg_sys::Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
+            if pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), catalogue) != pg_sys::Oid::INVALID {
+                return None;
+            }
+            let schema = pg_sys::get_namespace_oid(c"me".as_ptr(), true);
+            (schema != pg_sys::Oid::INVALID).then_some(Self { schema })
+        }
+    }
+
+    /// Shows each row of the key to `each`, which says whether to go on, in the order of the index. False when the table
+    /// cannot be read this way; no row was shown then.
+    pub fn rows(
+        self,
+        keyed: &Keyed,
+        snapshot: pg_sys::Snapshot,
+        keys: &[Key],
+        mut each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        debug_assert!(keys.len() <= keyed.keys.len());
+        let Some(open) = Open::new(self.schema, keyed) else { return Ok(false) };
+        // SAFETY: table and index are open and fit together (`Open`), the keys have the types of the index's columns,
+        // and whoever gave the snapshot keeps it active.
+        unsafe {
+            let mut scan_keys: [pg_sys::ScanKeyData; KEYS_MOST] = std::mem::zeroed();
+            for (n, key) in keys.iter().enumerate() {
+                let (Some(value), Some(equality)) = (open.value(n, key), open.equality(n, key)) else {
+                    return Ok(false);
+                };
+                let (scan_key, column) = (&mut scan_keys[n], n as i16 + 1);
+                pg_sys::ScanKeyInit(scan_key, column, EQUAL, equality, value);
+                scan_key.sk_collation = *(*open.index).rd_indcollation.add(n);
+            }
+            let scan = open.begin(snapshot, keys.len(), scan_keys.as_mut_ptr());
+            while pg_sys::index_getnext_slot(scan.0, pg_sys::ScanDirection::ForwardScanDirection, open.slot) {
+                pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
+                if !each(&Found { open: &open })? {
+                    break;
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A table and its index, open for the length of one look; the locks stay until the transaction ends, as those of a
+/// statement do.
+struct Open {
+    table: pg_sys::Relation,
+    index: pg_sys::Relation,
+    slot: *mut pg_sys::TupleTableSlot,
+    /// Where in the slot each column is.
+    places: [u16; COLUMNS_MOST],
+    last: i16,
+    columns: &'static [(&'static CStr, Kind)],
+    keys: &'static [usize],
+}
+
+impl Open {
+    fn new(schema: pg_sys::Oid, keyed: &Keyed) -> Option<Self> {
+        debug_assert!(keyed.keys.len() <= KEYS_MOST && keyed.columns.len() <= COLUMNS_MOST);
+        let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+        // SAFETY: catalogue lookups by constant names. The index is looked up under the lock of the table: nobody can
+        // replace it meanwhile. What is open is closed by `drop`.
+        unsafe {
+            let table = pg_sys::get_relname_relid(keyed.table.as_ptr(), schema);
+            if table == pg_sys::Oid::INVALID {
+                return None;
+            }
+            let table = pg_sys::table_open(table, lock);
+            let mut open = Self {
+                table,
+                index: std::ptr::null_mut(),
+                slot: std::ptr::null_mut(),
+                places: [0; COLUMNS_MOST],
+                last: 0,
+                columns: keyed.columns,
+                keys: keyed.keys,
+            };
+            if !is_plain(&*(*table).rd_rel) || !open.find_columns() {
+                return None;
+            }
+            let index = pg_sys::get_relname_relid(keyed.index.as_ptr(), schema);
+            if index == pg_sys::Oid::INVALID {
+                return None;
+            }
+            open.index = pg_sys::index_open(index, lock);
+            if !open.index_fits() {
+                return None;
+            }
+            open.slot = pg_sys::table_slot_create(table, std::ptr::null_mut());
+            Some(open)
+        }
+    }
+
+    /// Notes where each column is; false when one is missing or has another type.
+    ///
+    /// # Safety
+    /// The table is open.
+    unsafe fn find_columns(&mut self) -> bool {
+        // SAFETY: the description of an open table.
+        let attributes = unsafe { attributes((*self.table).rd_att) };
+        let mut guess = 0;
+        for (n, (name, kind)) in self.columns.iter().enumerate() {
+            let is = |attribute: &pg_sys::FormData_pg_attribute| {
+                // SAFETY: a name is NUL-terminated.
+                !attribute.attisdropped && unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) } == *name
+            };
+            // Mostly they are asked for in the order in which they are.
+            let place = match attributes.get(guess).is_some_and(is) {
+                true => guess,
+                false => match attributes.iter().position(is) {
+                    Some(place) => place,
+                    None => return false,
+                },
+            };
+            if !kind.is(attributes[place].atttypid) {
+                return false;
+            }
+            guess = place + 1;
+            self.places[n] = place as u16;
+            self.last = self.last.max(place as i16 + 1);
+        }
+        true
+    }
+
+    /// Whether the index is one the planner would use, and begins with the columns it is expected to begin with.
+    ///
+    /// # Safety
+    /// Table and index are open.
+    unsafe fn index_fits(&self) -> bool {
+        // SAFETY: the descriptions of an open table and an open index.
+        unsafe {
+            let form = &*(*self.index).rd_index;
+            let columns = form.indkey.values.as_slice(form.indnkeyatts as usize);
+            form.indrelid == (*self.table).rd_id
+                && form.indisvalid
+                && !form.indcheckxmin
+                && (*(*self.index).rd_rel).relam == pg_sys::BTREE_AM_OID
+                && columns.len() >= self.keys.len()
+                && self.keys.iter().zip(columns).all(|(key, column)| self.places[*key] as i16 + 1 == *column)
+        }
+    }
+
+    /// A key of the n-th column of the index, as a datum.
+    ///
+    /// # Safety
+    /// Table and index are open, and the key is of the column's type.
+    unsafe fn value(&self, n: usize, key: &Key) -> Option<pg_sys::Datum> {
+        match key {
+            Key::Text(text) => text.into_datum(),
+            Key::Uuid(bytes) => Some(pg_sys::Datum::from(bytes.as_ptr())),
+            Key::Oid(oid) => Some(pg_sys::Datum::from(*oid)),
+            Key::Other(text) => {
+                let (mut function, mut parameter) = (pg_sys::Oid::INVALID, pg_sys::Oid::INVALID);
+                // SAFETY: the input function of the column's own type reads a NUL-terminated string.
+                unsafe {
+                    let kind = attributes((*self.table).rd_att)[self.places[self.keys[n]] as usize].atttypid;
+                    pg_sys::getTypeInputInfo(kind, &raw mut function, &raw mut parameter);
+                    Some(pg_sys::OidInputFunctionCall(function, text.as_ptr().cast_mut(), parameter, -1))
+                }
+            }
+        }
+    }
+
+    /// The function that compares the n-th column of the index with a key; `None` when the index has none.
+    ///
+    /// # Safety
+    /// The index is open.
+    unsafe fn equality(&self, n: usize, key: &Key) -> Option<pg_sys::Oid> {
+        match key {
+            Key::Text(_) => Some(pg_sys::Oid::from(pg_sys::F_TEXTEQ)),
+            Key::Uuid(_) => Some(pg_sys::Oid::from(pg_sys::F_UUID_EQ)),
+            Key::Oid(_) => Some(pg_sys::Oid::from(pg_sys::F_OIDEQ)),
+            // SAFETY: the index has that many columns.
+            Key::Other(_) => unsafe {
+                let family = *(*self.index).rd_opfamily.add(n);
+                let kind = *(*self.index).rd_opcintype.add(n);
+                let operator = pg_sys::get_opfamily_member(family, kind, kind, EQUAL as i16);
+                (operator != pg_sys::Oid::INVALID).then(|| pg_sys::get_opcode(operator))
+            },
+        }
+    }
+
+    /// # Safety
+    /// There are as many keys, of the types of the index's columns, and they outlive the scan.
+    unsafe fn begin(&self, snapshot: pg_sys::Snapshot, count: usize, keys: pg_sys::ScanKey) -> Scan {
+        // SAFETY: table and index are open.
+        unsafe {
+            #[cfg(feature = "pg18")]
+            let scan = pg_sys::index_beginscan(
+                self.table,
+                self.index,
+                snapshot,
+                std::ptr::null_mut(),
+                count as c_int,
+                0,
+            );
+            #[cfg(not(feature = "pg18"))]
+            let scan = pg_sys::index_beginscan(self.table, self.index, snapshot, count as c_int, 0);
+            pg_sys::index_rescan(scan, keys, count as c_int, std::ptr::null_mut(), 0);
+            Scan(scan)
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // After an error the transaction's end closes everything, in an order of its own.
+        if std::thread::panicking() {
+            return;
+        }
+        let keep = pg_sys::NoLock as pg_sys::LOCKMODE;
+        // SAFETY: opened in `new`, closed once.
+        unsafe {
+            if !self.slot.is_null() {
+                pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+            }
+            if !self.index.is_null() {
+                pg_sys::index_close(self.index, keep);
+            }
+            pg_sys::table_close(self.table, keep);
+        }
+    }
+}
+
+struct Scan(pg_sys::IndexScanDesc);
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: begun in `Open::begin`, ended once, before its table and index are closed.
+            unsafe { pg_sys::index_endscan(self.0) };
+        }
+    }
+}
+
+/// Whether a table's rows are all in it, for everybody who may read it.
+fn is_plain(class: &pg_sys::FormData_pg_class) -> bool {
+    class.relkind as u8 == pg_sys::RELKIND_RELATION
+        && !class.relhassubclass
+        && !class.relhasrules
+        && !class.relrowsecurity
+}
+
+/// # Safety
+/// The description is that of an open table, and outlives what is done with the answer.
+unsafe fn attributes<'a>(description: pg_sys::TupleDesc) -> &'a [pg_sys::FormData_pg_attribute] {
+    // SAFETY: up to 17 the attributes are the tail of the description; since 18 they come behind as many short ones.
+    unsafe {
+        let count = (*description).natts as usize;
+        #[cfg(feature = "pg18")]
+        let first = (*description).compact_attrs.as_ptr().add(count).cast();
+        #[cfg(not(feature = "pg18"))]
+        let first = (*description).attrs.as_ptr();
+        std::slice::from_raw_parts(first, count)
+    }
+}
+
+/// A row that was found. Columns are counted from 0, in the order in which the table names them; what is borrowed from
+/// them lasts as long as the row is looked at.
+pub struct Found<'a> {
+    open: &'a Open,
+}
+
+impl Found<'_> {
+    fn datum(&self, column: usize) -> Option<pg_sys::Datum> {
+        let place = self.open.places[column] as usize;
+        // SAFETY: the slot holds a row of the table, of which all columns up to the last wanted were made out.
+        unsafe {
+            let slot = &*self.open.slot;
+            (!*slot.tts_isnull.add(place)).then(|| *slot.tts_values.add(place))
+        }
+    }
+
+    fn value<T: FromDatum>(&self, column: usize, kind: Kind) -> Option<T> {
+        debug_assert_eq!(self.open.columns[column].1, kind);
+        let datum = self.datum(column)?;
+        // SAFETY: the column has the type that its table names (`find_columns`).
+        unsafe { T::from_datum(datum, false) }
+    }
+
+    /// The bytes of a `text` or `jsonb`, without their length word.
+    fn bytes(&self, column: usize) -> Option<&[u8]> {
+        let datum = self.datum(column)?;
+        // SAFETY: the value is a varlena in the slot, or one made for it in the current memory context.
+        unsafe {
+            let value = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+            Some(pgrx::varlena::varlena_to_byte_slice(value))
+        }
+    }
+
+    /// A `text`.
+    pub fn text(&self, column: usize) -> Option<&str> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Text);
+        // SAFETY: the extension refuses databases of another encoding than UTF-8.
+        self.bytes(column).map(|bytes| unsafe { std::str::from_utf8_unchecked(bytes) })
+    }
+
+    /// A `jsonb`: its root container, as it is stored.
+    pub fn jsonb(&self, column: usize) -> Option<&[u8]> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Jsonb);
+        self.bytes(column)
+    }
+
+    /// A `uuid`.
+    pub fn uuid(&self, column: usize) -> Option<[u8; 16]> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Uuid);
+        // SAFETY: a uuid is a pointer to sixteen bytes.
+        self.datum(column).map(|datum| unsafe { *datum.cast_mut_ptr::<[u8; 16]>() })
+    }
+
+    /// An `oid`.
+    pub fn oid(&self, column: usize) -> Option<pg_sys::Oid> {
+        self.value(column, Kind::Oid)
+    }
+
+    /// A `boolean`.
+    pub fn bool(&self, column: usize) -> Option<bool> {
+        self.value(column, Kind::Bool)
+    }
+
+    /// A `smallint`.
+    pub fn int2(&self, column: usize) -> Option<i16> {
+        self.value(column, Kind::Int2)
+    }
+
+    /// A `bigint`.
+    pub fn int8(&self, column: usize) -> Option<i64> {
+        self.value(column, Kind::Int8)
+    }
+
+    /// A `timestamptz`, in PostgreSQL's own count of microseconds.
+    pub fn timestamptz(&self, column: usize) -> Option<i64> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Timestamptz);
+        self.datum(column).map(|datum| datum.value() as i64)
+    }
+
+    /// The bounds of a `tstzrange` that has both.
+    pub fn tstzrange(&self, column: usize) -> Option<(i64, i64)> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Tstzrange);
+        let range = self.datum(column)?;
+        let bound = |function: u32| {
+            // SAFETY: functions of one range, which is not null; bounds of this type are passed by value.
+            unsafe {
+                pg_sys::OidFunctionCall1Coll(pg_sys::Oid::from(function), pg_sys::Oid::INVALID, range).value()
+                    as i64
+            }
+        };
+        Some((bound(pg_sys::F_LOWER_ANYRANGE), bound(pg_sys::F_UPPER_ANYRANGE)))
+    }
+
+    /// The text that the output function of the column's type makes.
+    pub fn output(&self, column: usize) -> Option<&str> {
+        let datum = self.datum(column)?;
+        // SAFETY: the output function of the column's own type, which answers with a NUL-terminated string in the
+        // encoding of the database, UTF-8.
+        unsafe {
+            let attribute = &attributes((*self.open.table).rd_att)[self.open.places[column] as usize];
+            let (mut function, mut is_varlena) = (pg_sys::Oid::INVALID, false);
+            pg_sys::getTypeOutputInfo(attribute.atttypid, &raw mut function, &raw mut is_varlena);
+            let text = CStr::from_ptr(pg_sys::OidOutputFunctionCall(function, datum));
+            Some(std::str::from_utf8_unchecked(text.to_bytes()))
+        }
+    }
+}
+
+/// The value of a column that is never null.
+pub fn need<T>(value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| Error::Internal("a column of a row found by key is missing".into()))
+}

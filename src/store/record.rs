@@ -1,0 +1,195 @@
+//! A memory as callers see it (REC-1), written as the `jsonb` that is stored and sent: its parts are copied once.
+//!
+//! The layout is PostgreSQL's own, the same on disk since `jsonb` exists: a container begins with a word that says what it is
+//! and how many members it has; a word for each key and each value follows, with its type and its length; then come keys
+//! and values themselves. An object's keys are in the order of their lengths, those of one length in that of their bytes.
+//! Numbers and containers begin at a multiple of four.
+
+use super::jsonb::Jsonb;
+use crate::domain::instant::Instant;
+use pgrx::pg_sys;
+
+/// What a record is made of.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// UUIDv7.
+    pub id: [u8; 16],
+    /// The text.
+    pub content: &'a str,
+    /// The metadata: the root container of a stored `jsonb`.
+    pub meta: &'a [u8],
+    /// The tree as the caller sees it.
+    pub tree: &'a str,
+    /// The leaf name, or none.
+    pub name: Option<&'a str>,
+    /// Start and end; the same twice for a point.
+    pub temporal: Option<(Instant, Instant)>,
+    /// Its version.
+    pub version: i64,
+    /// Its version hash.
+    pub version_hash: [u8; 16],
+    /// Whether search by meaning finds it.
+    pub has_embedding: bool,
+    /// When it was made.
+    pub created_at: Instant,
+    /// Who made it.
+    pub created_by: &'a str,
+    /// When it was last updated, or none.
+    pub updated_at: Option<Instant>,
+}
+
+/// A value of an object.
+enum Value<'a> {
+    Null,
+    Bool(bool),
+    Text(&'a str),
+    /// A number as it is stored, with its length word.
+    Number(&'a [u8]),
+    /// An object as it is stored, without a length word.
+    Object(&'a [u8]),
+}
+
+impl Record<'_> {
+    /// The record as a datum in the current memory context; `None` when it is longer than a `jsonb` can be.
+    pub fn to_jsonb(&self) -> Option<Jsonb> {
+        let id = uuid_text(self.id);
+        let hash = format!("{:032x}", u128::from_be_bytes(self.version_hash));
+        let created_at = self.created_at.to_iso_millis();
+        let updated_at = self.updated_at.map(Instant::to_iso_millis);
+        let temporal = self.temporal.map(|(start, end)| {
+            let (start, end) = (start.to_iso_millis(), end.to_iso_millis());
+            let members = [("end", Value::Text(&end)), ("start", Value::Text(&start))];
+            let mut object = vec![0; size(&members)];
+            let written = write(&mut object, &members);
+            object.truncate(written);
+            object
+        });
+        // SAFETY: the server's own number, a varlena that was just made: its length word is not a short one.
+        let version = unsafe {
+            let number: *const pg_sys::varlena = pg_sys::int64_to_numeric(self.version).cast();
+            std::slice::from_raw_parts(number.cast::<u8>(), pgrx::varlena::varsize_any(number))
+        };
+        let members = [
+            ("id", Value::Text(&id)),
+            ("meta", Value::Object(self.meta)),
+            ("name", self.name.map_or(Value::Null, Value::Text)),
+            ("tree", Value::Text(self.tree)),
+            ("content", Value::Text(self.content)),
+            ("version", Value::Number(version)),
+            ("temporal", temporal.as_deref().map_or(Value::Null, Value::Object)),
+            ("createdAt", Value::Text(&created_at)),
+            ("createdBy", Value::Text(self.created_by)),
+            ("updatedAt", updated_at.as_deref().map_or(Value::Null, Value::Text)),
+            ("versionHash", Value::Text(&hash)),
+            ("hasEmbedding", Value::Bool(self.has_embedding)),
+        ];
+        let size = size(&members);
+        if size > LENGTH_MOST {
+            return None;
+        }
+        // SAFETY: what is allocated is as long as the header and the bound of the members' size together; `write` says
+        // how much of it is used.
+        unsafe {
+            let datum: *mut u8 = pg_sys::palloc0(HEADER + size).cast();
+            let written = write(std::slice::from_raw_parts_mut(datum.add(HEADER), size), &members);
+            pgrx::varlena::set_varsize_4b(datum.cast(), (HEADER + written) as i32);
+            Some(Jsonb::from_raw(pg_sys::Datum::from(datum)))
+        }
+    }
+}
+
+/// Bytes of the length word before a datum.
+const HEADER: usize = 4;
+/// Bytes of the words that describe a container and its members.
+const WORD: usize = 4;
+/// Longest object, so that each length fits into its word.
+const LENGTH_MOST: usize = pg_sys::JENTRY_OFFLENMASK as usize;
+
+/// The most bytes the container takes.
+fn size(members: &[(&str, Value)]) -> usize {
+    let members: usize = members
+        .iter()
+        .map(|(key, value)| {
+            2 * WORD
+                + key.len()
+                + match value {
+                    Value::Null | Value::Bool(_) => 0,
+                    Value::Text(text) => text.len(),
+                    Value::Number(bytes) | Value::Object(bytes) => WORD - 1 + bytes.len(),
+                }
+        })
+        .sum();
+    WORD + members
+}
+
+/// Writes an object whose keys are in order, and says how long it is. It has fewer than sixteen members: of longer ones, every
+/// thirty-second word would hold an offset instead of a length.
+fn write(out: &mut [u8], members: &[(&str, Value)]) -> usize {
+    debug_assert!(members.len() < 16);
+    debug_assert!(members.is_sorted_by_key(|(key, _)| (key.len(), *key)));
+    let first = WORD * (1 + 2 * members.len());
+    let mut out = Out { bytes: out, words: 0, end: first };
+    out.word(pg_sys::JB_FOBJECT | members.len() as u32);
+    for (n, (key, _)) in members.iter().enumerate() {
+        let begin = out.end;
+        out.put(key.as_bytes());
+        // The first word of a container holds an offset, which is the length so far.
+        let offset = if n == 0 { pg_sys::JENTRY_HAS_OFF } else { 0 };
+        out.word(offset | pg_sys::JENTRY_ISSTRING | (out.end - begin) as u32);
+    }
+    for (_, value) in members {
+        let begin = out.end;
+        let kind = match value {
+            Value::Null => pg_sys::JENTRY_ISNULL,
+            Value::Bool(true) => pg_sys::JENTRY_ISBOOL_TRUE,
+            Value::Bool(false) => pg_sys::JENTRY_ISBOOL_FALSE,
+            Value::Text(text) => {
+                out.put(text.as_bytes());
+                pg_sys::JENTRY_ISSTRING
+            }
+            Value::Number(bytes) => {
+                out.align();
+                out.put(bytes);
+                pg_sys::JENTRY_ISNUMERIC
+            }
+            Value::Object(bytes) => {
+                out.align();
+                out.put(bytes);
+                pg_sys::JENTRY_ISCONTAINER
+            }
+        };
+        out.word(kind | (out.end - begin) as u32);
+    }
+    out.end
+}
+
+struct Out<'a> {
+    bytes: &'a mut [u8],
+    words: usize,
+    end: usize,
+}
+
+impl Out<'_> {
+    fn word(&mut self, word: u32) {
+        self.bytes[self.words..self.words + WORD].copy_from_slice(&word.to_ne_bytes());
+        self.words += WORD;
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
+    /// The gap holds zeros, and belongs to what comes after it.
+    fn align(&mut self) {
+        let aligned = self.end.next_multiple_of(WORD);
+        self.bytes[self.end..aligned].fill(0);
+        self.end = aligned;
+    }
+}
+
+/// As PostgreSQL prints a uuid.
+fn uuid_text(id: [u8; 16]) -> String {
+    let digits = format!("{:032x}", u128::from_be_bytes(id));
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+}
