@@ -150,6 +150,13 @@ fn differences(client: &mut Client, about: impl Fn(&str) -> bool) -> String {
 fn what_the_old_version_wrote_is_there_after_the_update_and_goes_on() {
     let database = old_database_with_data();
     let mut client = database.admin();
+    let missing = "select count(*) from pg_extension_update_paths('memory_engine') where path is null
+        and target = (select default_version from pg_available_extensions where name = 'memory_engine')";
+    assert_eq!(
+        client.query_one(missing, &[]).unwrap().get::<_, i64>(0),
+        0,
+        "no way from a version that is there"
+    );
     update(&mut client);
     let faults = differences(&mut client, |_| true);
     assert!(faults.is_empty(), "after the update, not as {OLD} answered:\n{faults}");
