@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """How good full text search is on the Cranfield collection, beside the package bm25s on the same lexemes.
 
-    python3 benches/cranfield.py cranfield.json
+    python3 benches/cranfield.py cranfield.json             words
+    python3 benches/cranfield.py cranfield.json meaning     meaning and both, by each model that comes along
 
 The file holds {"docs": [{"id", "text"}], "queries": [{"id", "text"}], "qrels": [{"query", "doc", "grade"}]}, grades from
-1 (best) to 4. It needs bm25s (pip install bm25s) and a server that PGHOST, PGUSER … name, in whose database PGDATABASE
+1 (best) to 4. It needs bm25s (pip install bm25s; not for meaning) and a server that PGHOST, PGUSER … name, in whose database PGDATABASE
 the extension is created; it works in a space of its own there.
 """
+import itertools
 import json
 import math
 import subprocess
@@ -67,6 +69,29 @@ def theirs(docs, queries):
     return answers
 
 
+def by(queries, arms):
+    return sql(
+        f"""select json_agg((select coalesce(jsonb_agg(s.name order by s.score desc, s.id), '[]')
+              from me.search({arms}, space => '{SPACE}', candidate_limit => 100, "limit" => 10) as s) order by e.n)
+            from jsonb_array_elements_text({literal(queries)}::jsonb) with ordinality as e (text, n)""",
+        rows=True)[0]
+
+
+def meaning(queries):
+    """By meaning, and by both, with each model that comes along."""
+    for model, dimensions in (("wordllama-256", 256), ("all-MiniLM-L6-v2", 384)):
+        sql(f"""select me.embedding_model_add('{model}', 'local', {dimensions}, '{{"path": "{model}"}}')
+                where not exists (select from me.embedding_model where name = '{model}');
+                select me.embedding_model_use('{model}', space => '{SPACE}');""")
+        done = f"""select to_json(coalesce(s->>'model' = '{model}' and s->>'pending' = '0', false))
+            from me.embedding_status(space => '{SPACE}') as s"""
+        while not sql(done, rows=True)[0]:
+            sql(f"select me.embed_pending(space => '{SPACE}')")
+        yield f"{model}, meaning", by(queries, "semantic => e.text")
+        yield f"{model}, rrf", by(queries, "semantic => e.text, fulltext => e.text")
+        yield f"{model}, blend", by(queries, "semantic => e.text, fulltext => e.text, fusion => 'blend'")
+
+
 def measure(answers, queries, qrels):
     """Mean nDCG@10, with gains 5 - grade, and mean recall@10 over the queries that have judgements."""
     ndcg, recall, count = 0.0, 0.0, 0
@@ -87,9 +112,13 @@ def main():
     docs = [doc for doc in data["docs"] if doc["text"].strip()]
     queries = [query["text"] for query in data["queries"]]
     load(docs)
-    for name, answers in (("memory_engine", ours(queries)), ("bm25s", theirs(docs, queries))):
+    if sys.argv[2:] == ["meaning"]:
+        found = itertools.chain([("words", ours(queries))], meaning(queries))
+    else:
+        found = (("memory_engine", ours(queries)), ("bm25s", theirs(docs, queries)))
+    for name, answers in found:
         ndcg, recall = measure(answers, data["queries"], data["qrels"])
-        print(f"{name:14} nDCG@10 {ndcg:.4f}  recall@10 {recall:.4f}")
+        print(f"{name:26} nDCG@10 {ndcg:.4f}  recall@10 {recall:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -108,3 +108,42 @@ comment on column me.embedding_queue_status.in_flight is 'Those that are claimed
 comment on column me.embedding_queue_status.waiting is 'Those that can be claimed now.';
 comment on column me.embedding_queue_status.failed is 'Entries that were given up; me.embedding_retry() queues them again.';
 comment on column me.embedding_queue_status.oldest_pending_at is 'When the oldest entry was queued.';
+
+create view me.stat_spaces with (security_barrier) as
+select
+  s.space,
+  m.memories,
+  m.content_bytes,
+  u.model,
+  case when u.model is not null and m.memories > 0 then m.embedded::float8 / m.memories end as embedded_share,
+  greatest(
+    (select e.at from me.memory_event as e where e.space = s.space order by e.event_id desc limit 1),
+    (select e.at from me.access_event as e where e.space = s.space order by e.event_id desc limit 1)) as last_write,
+  h.events as history_rows,
+  h.content_bytes as history_bytes
+from me._managed_spaces() as s
+left join me.embedding_use as u on u.space = s.space and u.state = 'current'
+cross join lateral (
+  select pg_catalog.count(*) as memories,
+    coalesce(pg_catalog.sum(pg_catalog.octet_length(c.content)), 0)::bigint as content_bytes,
+    pg_catalog.count(e.memory_id) as embedded
+  from me.memory as c
+  left join me.embedded as e
+    on e.space = c.space and e.memory_id = c.id and e.model = u.model and e.content_version = c.content_version
+  where c.space = s.space
+) as m
+cross join lateral (
+  select pg_catalog.count(*) as events,
+    coalesce(pg_catalog.sum(pg_catalog.octet_length(e.content)), 0)::bigint as content_bytes
+  from me.memory_event as e
+  where e.space = s.space
+) as h;
+comment on view me.stat_spaces is 'How large each space is that the caller manages. Counts its rows: for dashboards by the minute, not by the second.';
+comment on column me.stat_spaces.space is 'Slug of the space.';
+comment on column me.stat_spaces.memories is 'Live memories.';
+comment on column me.stat_spaces.content_bytes is 'Bytes of their content.';
+comment on column me.stat_spaces.model is 'The model it searches with.';
+comment on column me.stat_spaces.embedded_share is 'The part of them, from 0 to 1, that has a vector of it; null without a model or memories.';
+comment on column me.stat_spaces.last_write is 'When something was last written: a memory, a roster, a grant.';
+comment on column me.stat_spaces.history_rows is 'Events of its memories.';
+comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';

@@ -3,7 +3,7 @@
 revoke all on all functions in schema me from public;
 grant usage on schema me to public;
 
-grant select on me.memories, me.memory_events, me.embedding_queue_status to public;
+grant select on me.memories, me.memory_events, me.embedding_queue_status, me.stat_spaces to public;
 
 grant execute on function
   me.audit_seal,
@@ -78,10 +78,12 @@ grant execute on function
   me.space_rename,
   -- The views call these on behalf of whoever reads them.
   me._home_label,
+  me._managed_spaces,
   me._tree_display
 to public;
 
 -- A function without arguments is declared strict, which says nothing of it; none of ours is.
+alter function me.doctor() called on null input;
 alter function me.embedding_model_list() called on null input;
 alter function me.readable_trees() called on null input;
 alter function me.space_list() called on null input;
@@ -91,6 +93,7 @@ comment on function me.api_key_authenticate is 'Proves an API key: until the tra
 comment on function me.api_key_create is 'Makes an API key for a principal; its text is in this answer and never again.';
 comment on function me.api_key_list is 'The API keys of a principal, or of everybody, without their secrets.';
 comment on function me.api_key_revoke is 'Revokes an API key for good.';
+comment on function me.doctor is 'What is wrong with this database and its server, and what to do about it. For superusers, and roles that were granted EXECUTE.';
 comment on function me.embed is 'The vector of a text by the model the space searches with.';
 comment on function me.embed_pending is 'Embeds what waits in the queue of a space, at most limit (100) entries, here and now: for servers without the worker.';
 comment on function me.embedding_claim is 'Hands out entries of the queue to a worker outside the server: batch_size (10) for lock_seconds (300), at most max_attempts (3) times each.';
@@ -190,6 +193,7 @@ comment on function me._fulltext_configuration is 'Internal: what identifies a t
 comment on function me._home_label is 'Internal: the label of the caller''s home, or null.';
 comment on function me._iso_millis is 'Internal: an instant as answers show it.';
 comment on function me._lexemes is 'Internal: what full text search finds a memory by.';
+comment on function me._managed_spaces is 'Internal: the spaces the caller manages.';
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
 comment on function me._queue_id is 'Internal: the id of a new entry of the embedding queue; wakes the worker at commit.';
 comment on function me._salt is 'Internal: sixteen random bytes.';

@@ -44,7 +44,12 @@ extension_sql_file!(
 extension_sql_file!(
     "../sql/200_views.sql",
     name = "views",
-    requires = ["functions", store::readable::readable_trees, store::readable::home_label]
+    requires = [
+        "functions",
+        store::readable::readable_trees,
+        store::readable::managed_spaces,
+        store::readable::home_label
+    ]
 );
 extension_sql_file!("../sql/900_privileges.sql", name = "privileges", finalize);
 

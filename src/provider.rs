@@ -2,6 +2,7 @@
 
 use crate::domain::embedding::Vector;
 use crate::domain::embedding::{Model, Provider};
+use crate::domain::limits;
 use crate::embed::http::{Endpoint, embeddings_url};
 use crate::embed::local::LocalModel;
 use crate::embed::{Embedder, Fault};
@@ -50,6 +51,7 @@ fn endpoint(model: &Model) -> Result<Endpoint, Unavailable> {
         dimensions: (options.send_dimensions == Some(true)).then(|| model.dimensions.get()),
         timeout: guc::embedding::timeout(),
         batch: options.batch.map_or(BATCH, usize::from),
+        window: usize::from(options.window.unwrap_or(*limits::ENDPOINT_WINDOW.end())),
     })
 }
 
@@ -62,6 +64,36 @@ fn read_key(path: &Path) -> Result<String, Unavailable> {
         return Err("the file of me.embedding_api_key_file holds no key".into());
     }
     Ok(key.to_owned())
+}
+
+/// What is wrong with the file of the endpoint's key.
+pub enum KeyFault {
+    /// It holds no key for us; why.
+    Unreadable(String),
+    /// Others on this machine can read it.
+    ReadByOthers,
+}
+
+/// What is wrong with the file of the endpoint's key, if anything.
+pub fn key_file_fault(path: &Path) -> Option<KeyFault> {
+    use std::os::unix::fs::PermissionsExt;
+    if let Err(reason) = read_key(path) {
+        return Some(KeyFault::Unreadable(reason));
+    }
+    let mode = std::fs::metadata(path).ok()?.permissions().mode();
+    (mode & 0o004 != 0).then_some(KeyFault::ReadByOthers)
+}
+
+/// Whether what is sent to an address leaves the machine unencrypted.
+pub fn is_sent_in_the_clear(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let name = host.strip_prefix('[').map_or_else(
+        || host.split(':').next().unwrap_or_default(),
+        |bracketed| bracketed.split(']').next().unwrap_or_default(),
+    );
+    !(name == "localhost" || name == "::1" || name.starts_with("127."))
 }
 
 /// The local model behind a registered one.

@@ -121,3 +121,22 @@ fn writers_and_the_worker_do_not_get_in_each_others_way() {
     let orphans = "select count(*) from me.embedded e where not exists (select from me.memory m where m.id = e.memory_id)";
     assert_eq!(count(&mut client, orphans), 0);
 }
+
+#[test]
+fn what_was_prepared_is_embedded_when_it_is_committed() {
+    let database = Database::new();
+    let mut client = database.admin();
+    static_model(&mut client);
+    client.function("memory_create", &json!({"content": "plain", "tree": "share"})).unwrap();
+    wait_for(&mut client, "the queue drains", DRAINED);
+    let allowed: String = client.query_one("show max_prepared_transactions", &[]).unwrap().get(0);
+    assert_ne!(allowed, "0", "the test server has to allow prepared transactions");
+    let gid = common::unique("prepared");
+    client.batch_execute("begin; select me.memory_create('prepared', 'share')").unwrap();
+    client.batch_execute(&format!("prepare transaction '{gid}'")).unwrap();
+    let workers = "select not exists (select from pg_stat_activity
+        where backend_type = 'memory_engine worker' and datname = current_database())";
+    wait_for(&mut client, "the worker leaves", workers);
+    client.batch_execute(&format!("commit prepared '{gid}'")).unwrap();
+    wait_for(&mut client, "it is embedded", "select count(*) = 2 from me.memories where has_embedding");
+}

@@ -4,118 +4,13 @@
 
 mod common;
 
+use common::stub::{Reply, Stub, http};
 use common::{Calls, Database};
 use postgres::Client;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// What the stub does with a request: its number, and the texts.
-type Behaviour = dyn Fn(usize, &[String]) -> Reply + Send + Sync;
-
-enum Reply {
-    /// A vector for each text.
-    Vectors,
-    /// The same, last one first.
-    Reversed,
-    /// These bytes.
-    Raw(String),
-    /// Nothing, for ever.
-    Hang,
-}
-
-struct Stub {
-    url: String,
-    requests: Arc<AtomicUsize>,
-    heads: Arc<Mutex<Vec<String>>>,
-}
-
-/// A vector that tells texts apart: two numbers of the sum of its bytes.
-fn vector(text: &str) -> Value {
-    let sum: u32 = text.bytes().map(u32::from).sum();
-    json!([f64::from(sum % 97) + 1.0, f64::from(sum % 89)])
-}
-
-fn http(status: &str, headers: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}", body.len())
-}
-
-impl Stub {
-    fn new(behaviour: impl Fn(usize, &[String]) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = Arc::new(AtomicUsize::new(0));
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let behaviour: Arc<Behaviour> = Arc::new(behaviour);
-        let (counter, seen) = (requests.clone(), heads.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let number = counter.fetch_add(1, Ordering::SeqCst) + 1;
-                let (behaviour, seen) = (behaviour.clone(), seen.clone());
-                std::thread::spawn(move || answer(stream, number, &*behaviour, &seen));
-            }
-        });
-        Self { url, requests, heads }
-    }
-
-    fn requests(&self) -> usize {
-        self.requests.load(Ordering::SeqCst)
-    }
-}
-
-fn answer(
-    mut stream: TcpStream,
-    number: usize,
-    behaviour: &Behaviour,
-    seen: &Mutex<Vec<String>>,
-) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-        head.push_str(&line);
-    }
-    seen.lock().unwrap().push(head);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let request: Value = serde_json::from_slice(&body).ok()?;
-    let texts: Vec<String> = request["input"]
-        .as_array()?
-        .iter()
-        .map(|text| text.as_str().unwrap_or_default().to_owned())
-        .collect();
-    let items = |reversed: bool| {
-        let mut items: Vec<Value> = texts
-            .iter()
-            .enumerate()
-            .map(|(index, text)| json!({"index": index, "embedding": vector(text)}))
-            .collect();
-        if reversed {
-            items.reverse();
-        }
-        http("200 OK", "content-type: application/json\r\n", &json!({ "data": items }).to_string())
-    };
-    let bytes = match behaviour(number, &texts) {
-        Reply::Vectors => items(false),
-        Reply::Reversed => items(true),
-        Reply::Raw(raw) => raw,
-        Reply::Hang => {
-            std::thread::sleep(Duration::from_secs(600));
-            return None;
-        }
-    };
-    stream.write_all(bytes.as_bytes()).ok()
-}
 
 fn use_stub(client: &mut Client, stub: &Stub) {
     let model = json!({"name": "stub", "provider": "openai", "dimensions": 2, "options": {"url": stub.url}});
@@ -268,7 +163,7 @@ fn the_key_is_sent_and_shown_to_nobody() {
     use_stub(&mut client, &stub);
     write(&mut client, ["a note".to_owned()].into_iter());
     let end = Instant::now() + Duration::from_secs(30);
-    let sent = || stub.heads.lock().unwrap().iter().any(|head| head.contains(key));
+    let sent = || stub.heads().iter().any(|head| head.contains(key));
     while !sent() {
         assert!(Instant::now() < end, "the key was never sent");
         std::thread::sleep(Duration::from_millis(100));
@@ -276,7 +171,7 @@ fn the_key_is_sent_and_shown_to_nobody() {
     let refusal = loop {
         // The setting reaches this session with its next command.
         let refusal = client.json("to_jsonb(me.embed('a question'))", &[]).unwrap_err();
-        if stub.heads.lock().unwrap().last().is_some_and(|head| head.contains(key)) {
+        if stub.heads().last().is_some_and(|head| head.contains(key)) {
             break refusal;
         }
         assert!(Instant::now() < end, "the key was never sent by a backend");
@@ -302,4 +197,51 @@ fn the_key_is_sent_and_shown_to_nobody() {
     let listed =
         reader.rows_of("select name from pg_settings where name = 'me.embedding_api_key_file'").unwrap();
     assert!(listed.is_empty());
+}
+
+#[test]
+fn a_change_of_the_model_mixes_no_two_kinds_of_vectors() {
+    let database = Database::new();
+    let mut client = database.admin();
+    let first = Stub::new(|_, _| Reply::Vectors);
+    let released = Arc::new(AtomicBool::new(false));
+    let seen = released.clone();
+    // Another hash, and at first nothing at all: the worker is as good as paused.
+    let second = Stub::new(move |_, texts| {
+        if !seen.load(Ordering::SeqCst) {
+            return Reply::Raw(http("429 Too Many Requests", "retry-after: 1\r\n", ""));
+        }
+        let data: Vec<Value> = (0..texts.len())
+            .map(|index| json!({"index": index, "embedding": [-1.0, texts[index].len() as f64]}))
+            .collect();
+        Reply::Raw(http("200 OK", "content-type: application/json\r\n", &json!({ "data": data }).to_string()))
+    });
+    for (name, stub) in [("m-a", &first), ("m-b", &second)] {
+        let model =
+            json!({"name": name, "provider": "openai", "dimensions": 2, "options": {"url": stub.url}});
+        client.function("embedding_model_add", &model).unwrap();
+    }
+    client.function("embedding_model_use", &json!({"name": "m-a"})).unwrap();
+    write(&mut client, (1..=5).map(|n| format!("model swap note {n}")));
+    drained(&mut client, 60);
+    let found =
+        "jsonb_array_length(me.memory_search(semantic => 'model swap note', tree => 'share')->'results')";
+    assert_eq!(client.json(found, &[]), Ok(json!(5)));
+    client.function("embedding_model_use", &json!({"name": "m-b"})).unwrap();
+    // Searches go on with the old vectors and the old model: the question is sent to no other.
+    let asked = first.requests();
+    assert_eq!(client.json(found, &[]), Ok(json!(5)));
+    assert_eq!(client.json("me.embedding_status()->'model'", &[]), Ok(json!("m-a")));
+    assert_eq!(first.requests(), asked + 1);
+    released.store(true, Ordering::SeqCst);
+    let end = Instant::now() + Duration::from_secs(60);
+    while client.json("me.embedding_status()->'model'", &[]) != Ok(json!("m-b")) {
+        assert!(Instant::now() < end, "{}", client.json("me.embedding_status()", &[]).unwrap());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drained(&mut client, 60);
+    let asked = first.requests();
+    assert_eq!(client.json(found, &[]), Ok(json!(5)));
+    assert_eq!(first.requests(), asked, "the old model is asked no more");
+    assert_eq!(count(&mut client, EMBEDDED), 5);
 }

@@ -8,6 +8,7 @@ pub mod arguments;
 mod audit;
 pub mod batch;
 pub mod capsule;
+mod doctor;
 pub mod embedding;
 mod files;
 pub mod filters;

@@ -43,6 +43,8 @@ pub const MODEL_NAME_CHARS: usize = 100;
 pub const DIMENSIONS: u16 = 4000;
 /// Most texts of one embedding request and of one claim.
 pub const EMBEDDING_BATCH: u16 = 1000;
+/// How long the windows of a text may be that an endpoint is sent, in UTF-16 units.
+pub const ENDPOINT_WINDOW: std::ops::RangeInclusive<u16> = 100..=24_000;
 /// Most windows, and so vectors, of one content.
 pub const WINDOWS: usize = 1000;
 

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod caller;
 pub mod capsule;
 mod catalogue;
+pub mod doctor;
 pub mod embedding;
 pub mod erase;
 pub mod filter;

@@ -7,6 +7,7 @@
 mod board;
 mod embedding;
 mod launcher;
+mod prepared;
 mod transaction;
 mod upkeep;
 mod wake;
@@ -17,6 +18,11 @@ use pgrx::bgworkers::{BackgroundWorkerBuilder, BgWorkerStartTime};
 use pgrx::pg_sys;
 use std::time::Duration;
 
+/// Whether the server loaded the library when it started: only then is there a worker.
+pub fn is_preloaded() -> bool {
+    board::board().is_some()
+}
+
 /// Reserves shared memory and registers the launcher; called while the server starts.
 pub fn register() {
     board::reserve();
@@ -24,6 +30,7 @@ pub fn register() {
     if unsafe { pg_sys::IsBinaryUpgrade } {
         return;
     }
+    prepared::watch();
     BackgroundWorkerBuilder::new("memory_engine launcher")
         .set_type("memory_engine launcher")
         .set_library("memory_engine")

@@ -12,6 +12,7 @@ pub mod mcp;
 pub mod schema;
 pub mod seed;
 pub mod steps;
+pub mod stub;
 pub mod tls;
 
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};

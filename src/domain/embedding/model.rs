@@ -120,7 +120,12 @@ pub struct ModelOptions {
     pub send_dimensions: Option<bool>,
     /// `openai`: the most texts of one request.
     pub batch: Option<u16>,
+    /// `openai`: the longest window of a text, in UTF-16 units: for endpoints that cut longer ones without saying so.
+    pub window: Option<u16>,
 }
+
+/// What there is, for whoever gave something else.
+const OPTIONS: &str = "Options are: path (local); url, model, send_dimensions, batch, window (openai).";
 
 impl ModelOptions {
     /// Reads the options of a provider; those of another one are refused.
@@ -129,15 +134,13 @@ impl ModelOptions {
         let options: Self = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
             let told = told.split(" at line").next().unwrap_or_default();
-            refuse(
-                format!("argument \"{argument}\" cannot be used: {told}"),
-                "Options are: path (local); url, model, send_dimensions, batch (openai).",
-            )
+            refuse(format!("argument \"{argument}\" cannot be used: {told}"), OPTIONS)
         })?;
         let http = options.url.is_some()
             || options.model.is_some()
             || options.send_dimensions.is_some()
-            || options.batch.is_some();
+            || options.batch.is_some()
+            || options.window.is_some();
         let foreign = match provider {
             Provider::Local => http,
             Provider::OpenAi => options.path.is_some(),
@@ -149,13 +152,20 @@ impl ModelOptions {
                     "argument \"{argument}\" has options of another provider than \"{}\"",
                     provider.word()
                 ),
-                "Options are: path (local); url, model, send_dimensions, batch (openai).",
+                OPTIONS,
             ));
         }
         if options.batch == Some(0) || options.batch.is_some_and(|batch| batch > limits::EMBEDDING_BATCH) {
             return Err(refuse(
                 format!("argument \"{argument}.batch\" is not between 1 and {}", limits::EMBEDDING_BATCH),
                 "Give the most texts that the endpoint takes in one request.",
+            ));
+        }
+        if options.window.is_some_and(|window| !limits::ENDPOINT_WINDOW.contains(&window)) {
+            let (least, most) = (limits::ENDPOINT_WINDOW.start(), limits::ENDPOINT_WINDOW.end());
+            return Err(refuse(
+                format!("argument \"{argument}.window\" is not between {least} and {most}"),
+                "Give the longest part of a text to send at once, in UTF-16 units; a token has about four.",
             ));
         }
         if let Some(url) = options.url.as_deref().filter(|url| !is_endpoint(url)) {
@@ -238,6 +248,9 @@ mod tests {
             (Provider::Manual, r#"{"path": "/a"}"#),
             (Provider::OpenAi, r#"{"key": "secret"}"#),
             (Provider::OpenAi, r#"{"batch": 0}"#),
+            (Provider::OpenAi, r#"{"window": 99}"#),
+            (Provider::OpenAi, r#"{"window": 24001}"#),
+            (Provider::Manual, r#"{"window": 2000}"#),
             (Provider::OpenAi, r#"[]"#),
         ] {
             let refusal = parse(provider, text).unwrap_err();

@@ -13,8 +13,6 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use ureq::Agent;
 
-/// Longest window of a text, in UTF-16 units, before the endpoint has said that it is too long.
-const WINDOW: usize = 24_000;
 /// Below this an endpoint that still finds a window too long means something else.
 const SMALLEST_WINDOW: usize = 1_500;
 /// Most units of one request.
@@ -41,6 +39,8 @@ pub struct Endpoint {
     pub timeout: Duration,
     /// Most texts of one request.
     pub batch: usize,
+    /// Longest window of a text, in UTF-16 units, before the endpoint has said that it is too long.
+    pub window: usize,
 }
 
 /// The address of the embeddings call below a base address; `/v1` is added where only a host is named.
@@ -152,7 +152,7 @@ impl Endpoint {
 
     /// One text: where the endpoint finds it too long, in smaller windows.
     fn embed_alone(&self, text: &str, interrupted: &dyn Fn() -> bool) -> Result<Embedded, Fault> {
-        let mut size = WINDOW.min(utf16::len(text));
+        let mut size = self.window.min(utf16::len(text));
         loop {
             let windows = windows(text, size);
             match self.ask_all(&windows, interrupted) {
@@ -202,7 +202,7 @@ impl Embedder for Endpoint {
         let mut all = Vec::new();
         for text in texts {
             let start = all.len();
-            all.extend(windows(text, WINDOW));
+            all.extend(windows(text, self.window));
             parts.push(start..all.len());
         }
         match self.ask_all(&all, interrupted) {

@@ -52,6 +52,7 @@ fn endpoint(url: String) -> Endpoint {
         dimensions: None,
         timeout: Duration::from_secs(5),
         batch: 2,
+        window: 24_000,
     }
 }
 
@@ -170,4 +171,21 @@ fn windows_overlap_and_cover_a_text() {
     assert!(windows.iter().all(|window| utf16::len(window) <= 2400));
     assert!(windows.len() > 4 && text.ends_with(windows[windows.len() - 1]));
     assert_eq!(super::windows("", 10), [""]);
+}
+
+#[test]
+fn a_window_of_its_own_cuts_a_text_for_an_endpoint_that_would_do_so_silently() {
+    let item = |index: usize| format!(r#"{{"index": {index}, "embedding": [1, {index}]}}"#);
+    let two = http("200 OK", "", &format!(r#"{{"data": [{}, {}]}}"#, item(0), item(1)));
+    let last = http("200 OK", "", &format!(r#"{{"data": [{}]}}"#, item(0)));
+    let (url, requests) = server(vec![two, last]);
+    let text = "abcde ".repeat(40);
+    let found = Endpoint { window: 100, ..endpoint(url) }.embed(&[&text], &|| false).unwrap();
+    assert_eq!(found[0].as_ref().map(Vec::len), Ok(3));
+    for _ in 0..2 {
+        let (_, body) = requests.recv().unwrap();
+        let sent: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let texts = sent["input"].as_array().unwrap();
+        assert!(texts.iter().all(|text| text.as_str().is_some_and(|text| text.len() <= 100)), "{body}");
+    }
 }
