@@ -56,3 +56,97 @@ comment on column me.stat_spaces.last_write is 'When something was last written:
 comment on column me.stat_spaces.history_rows is 'Events of its memories.';
 comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';
 grant select on me.stat_spaces to public;
+
+-- The lexical index: lists of the memories that hold a lexeme, in segments that never change, beside the lexemes
+-- themselves. What is not in it yet, or not any more, stands in the tail; docs/lexical-index.md.
+
+create table me.lexical_tail (
+  space text collate "C" not null,
+  memory_id uuid not null,
+  entry uuid not null,
+  fresh boolean not null,
+  constraint lexical_tail_pkey primary key (space, memory_id, entry)
+);
+comment on table me.lexical_tail is 'Memories whose lexemes changed since the lexical index was last brought up to date.';
+comment on column me.lexical_tail.space is 'Slug of the space.';
+comment on column me.lexical_tail.memory_id is 'The memory, which may be gone.';
+comment on column me.lexical_tail.entry is 'UUIDv7 of the change.';
+comment on column me.lexical_tail.fresh is 'Whether the memory came to be by it, so that no segment holds it but by an earlier change.';
+
+create table me.lexical_state (
+  space text collate "C" not null,
+  turn bigint not null,
+  constraint lexical_state_pkey primary key (space)
+);
+comment on table me.lexical_state is 'One row for each space whose lexical index was ever written: who writes it holds the row.';
+comment on column me.lexical_state.space is 'Slug of the space.';
+comment on column me.lexical_state.turn is 'How often it was written; numbers the segments.';
+
+create table me.lexical_segment (
+  space text collate "C" not null,
+  segment bigint not null,
+  memories int not null,
+  length bigint not null,
+  first_id uuid not null,
+  last_id uuid not null,
+  dead_memories int not null,
+  dead_length bigint not null,
+  dead bytea not null,
+  constraint lexical_segment_pkey primary key (space, segment),
+  constraint lexical_segment_check check (memories > 0 and dead_memories >= 0 and dead_memories <= memories)
+);
+comment on table me.lexical_segment is 'The segments of the lexical index: some memories each, numbered by their ids.';
+comment on column me.lexical_segment.space is 'Slug of the space.';
+comment on column me.lexical_segment.segment is 'Its number, never given twice.';
+comment on column me.lexical_segment.memories is 'How many memories it was made of.';
+comment on column me.lexical_segment.length is 'Their length together, in halves of a word.';
+comment on column me.lexical_segment.first_id is 'The lowest id.';
+comment on column me.lexical_segment.last_id is 'The highest id.';
+comment on column me.lexical_segment.dead_memories is 'How many of them are not in it any more: changed or deleted since.';
+comment on column me.lexical_segment.dead_length is 'The length of those, in halves of a word.';
+comment on column me.lexical_segment.dead is 'Their numbers, each as the distance from the one before.';
+
+-- Two pages of ours fit a page of the server, without a detour through a second table.
+create table me.lexical_page (
+  space text collate "C" not null,
+  segment bigint not null,
+  kind smallint not null,
+  number int not null,
+  first bytea,
+  body bytea storage external not null,
+  constraint lexical_page_pkey primary key (space, segment, kind, number),
+  constraint lexical_page_kind_check check (kind between 0 and 3)
+) with (toast_tuple_target = 8160);
+create index lexical_page_first_idx on me.lexical_page (space, segment, kind, first) where first is not null;
+comment on table me.lexical_page is 'The pages of the segments.';
+comment on column me.lexical_page.space is 'Slug of the space.';
+comment on column me.lexical_page.segment is 'The segment.';
+comment on column me.lexical_page.kind is 'What it holds: 0 lexemes with their short lists, 1 parts of long lists, 2 ids, 3 lengths.';
+comment on column me.lexical_page.number is 'Its number among those of its kind.';
+comment on column me.lexical_page.first is 'The first lexeme, or id, in it.';
+comment on column me.lexical_page.body is 'The bytes, as src/domain/lexical writes them.';
+
+select pg_catalog.pg_extension_config_dump('me.lexical_tail', '');
+select pg_catalog.pg_extension_config_dump('me.lexical_state', '');
+select pg_catalog.pg_extension_config_dump('me.lexical_segment', '');
+select pg_catalog.pg_extension_config_dump('me.lexical_page', '');
+
+-- What was written before waits for the index.
+insert into me.lexical_tail (space, memory_id, entry, fresh)
+select l.space, l.memory_id, pg_catalog.gen_random_uuid(), false from me.memory_lexeme as l where l.piece = 0;
+
+create function me._lexical_bytes(space text) returns bigint
+language sql stable parallel safe
+return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1);
+comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have.';
+revoke all on function me._lexical_bytes from public;
+
+create function me.lexical_maintain("limit" integer default null, rebuild boolean default null, space text default null) returns jsonb
+language c volatile parallel unsafe as 'MODULE_PATHNAME', 'lexical_maintain_wrapper';
+comment on function me.lexical_maintain is 'Brings the lexical index of a space up to date: takes in up to limit (5000) memories, merges segments; rebuild makes it anew.';
+revoke all on function me.lexical_maintain from public;
+
+create function me.lexical_status(space text default null) returns jsonb
+language c stable parallel restricted as 'MODULE_PATHNAME', 'lexical_status_wrapper';
+comment on function me.lexical_status is 'What the lexical index of a space holds, and how many memories wait for it.';
+revoke all on function me.lexical_status from public;

@@ -23,6 +23,7 @@ extension_sql_file!("../sql/110_history.sql", name = "history", requires = ["tab
 extension_sql_file!("../sql/120_embedding.sql", name = "embedding_tables", requires = ["tables"]);
 extension_sql_file!("../sql/105_access.sql", name = "access", requires = ["tables"]);
 extension_sql_file!("../sql/130_search.sql", name = "search_tables", requires = ["tables"]);
+extension_sql_file!("../sql/135_lexical.sql", name = "lexical_tables", requires = ["tables"]);
 extension_sql_file!(
     "../sql/140_search_aggregate.sql",
     name = "search_aggregate",

@@ -14,6 +14,7 @@ mod files;
 pub mod filters;
 pub mod format;
 pub mod history;
+mod lexical;
 pub mod mcp;
 pub mod memory;
 pub mod organise;

@@ -16,6 +16,7 @@ pub mod id;
 pub mod instant;
 pub mod invalid;
 pub mod key;
+pub mod lexical;
 pub mod limits;
 pub mod memory;
 pub mod nodes;

@@ -1,6 +1,7 @@
 //! Erases a memory for good: its row, the payload of its history, and whatever else was made of its content.
 
 use super::embedding;
+use super::lexical;
 use super::memory::{self, no_memory, uuid};
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
@@ -79,5 +80,6 @@ pub(super) fn erase_everywhere(session: &Session, id: Id) -> Result<()> {
     for statement in [&ERASE_ROW, &ERASE_LEXEMES] {
         session.db().run(statement, &[arg(session.space()), arg(uuid(id))])?;
     }
+    lexical::erase::erase(session, uuid(id))?;
     embedding::remove_vectors(session, arg(vec![uuid(id)]))
 }

@@ -51,4 +51,9 @@ lexed as materialized (
   using changed as c
   where c.operation <> 'insert' and l.space = $1 and l.memory_id = c.id
     and (c.operation = 'delete' or l.piece >= (select max(x.pieces) from lexed as x where x.id = c.id))
+), lexical_noted as (
+  insert into me.lexical_tail (space, memory_id, entry, fresh)
+  select $1, d.id, d.event_id, d.operation = 'insert'
+  from digested as d
+  where d.operation in ('insert', 'delete') or exists (select from lexed as x where x.id = d.id)
 )

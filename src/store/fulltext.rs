@@ -1,14 +1,17 @@
 //! Full text search, second half: which memories hold a query's terms, and how well (SRCH-16 to SRCH-18).
 //!
-//! Everything that finds and scores is behind [`find`].
+//! Everything that finds and scores is behind [`find`]: through the lexical index where there is one, and else by
+//! going through every row that holds a term.
 
 use super::also::Also;
 use super::filter::Filter;
 use super::lexeme::Lexer;
+use super::lexical::read::{self as lexical, Index};
 use super::session::Session;
 use super::spi::{Rows, arg};
 use super::statistics;
 use super::tsvector::TsVector;
+use crate::domain::lexical::choice::{Outlook, Way};
 use crate::domain::limits::FULLTEXT_TERMS;
 use crate::domain::search::bm25::{Collector, Scored};
 use crate::domain::search::findings::{Findings, Query};
@@ -64,6 +67,18 @@ statement!(
     [TEXTOID, TSQUERYOID, TEXTOID, UUIDARRAYOID]
 );
 
+filtered!(
+    /// Of some memories those that pass, by their places.
+    CHECKED,
+    [
+        "select w.place from unnest($18::uuid[]) with ordinality as w (id, place)
+         join me.memory as m on m.space = $1 and m.id = w.id
+         where ($19 is null or m.content ~* $19) and ($20 is null or m.id <> all ($20)) and ",
+        include_str!("filter.sql")
+    ],
+    [UUIDARRAYOID, TEXTOID, UUIDARRAYOID]
+);
+
 /// What was found, and how.
 pub struct Found {
     /// The best rows, in order.
@@ -79,11 +94,10 @@ pub struct Found {
 /// The `limit` best memories by words, among those that pass the filter.
 pub fn find(session: &Session, filter: &Filter, also: &Also, words: &Words, limit: usize) -> Result<Found> {
     let terms = terms(session, words)?;
-    let corpus = statistics::corpus(session)?;
     let mut query = Query {
         terms: terms.iter().map(|(term, _)| term.clone()).collect(),
         in_query: terms.iter().map(|(_, count)| *count).collect(),
-        corpus: (corpus.count, corpus.length),
+        corpus: (0.0, 0.0),
         limit,
         documents: None,
     };
@@ -91,6 +105,13 @@ pub fn find(session: &Session, filter: &Filter, also: &Also, words: &Words, limi
         return Ok(Found { best: Vec::new(), plan: "no terms", scored: 0, query });
     }
     let all = also.is_nothing() && filter.is_whole_space();
+    if let Some(mut index) = lexical::open(session, &query.terms)? {
+        query.corpus = (index.corpus.count, index.corpus.length);
+        query.documents = Some(index.documents.clone());
+        return by_index(session, filter, also, query, &mut index, all);
+    }
+    let corpus = statistics::corpus(session)?;
+    query.corpus = (corpus.count, corpus.length);
     if !all {
         query.documents = statistics::documents(session, &query.terms);
     }
@@ -106,6 +127,63 @@ pub fn find(session: &Session, filter: &Filter, also: &Also, words: &Words, limi
         query.documents = Some(findings.documents);
     }
     Ok(Found { best: findings.best, plan, scored: findings.matched, query })
+}
+
+/// Finds by the lexical index, which knows the statistics exactly.
+fn by_index(
+    session: &Session,
+    filter: &Filter,
+    also: &Also,
+    query: Query,
+    index: &mut Index,
+    all: bool,
+) -> Result<Found> {
+    if all {
+        let (best, scored) = index.best(&query.in_query, query.limit)?;
+        return Ok(Found { best, plan: "lexical index, best first", scored, query });
+    }
+    let memories = query.corpus.0;
+    let matching = (index.matching() as f64).min(memories);
+    if matching == 0.0 {
+        return Ok(Found { best: Vec::new(), plan: "lexical index: no memory has a term", scored: 0, query });
+    }
+    let outlook = Outlook {
+        limit: query.limit as f64,
+        memories,
+        passing: filter.estimate(session.db())?.min(memories),
+        matching,
+    };
+    let mut way = outlook.choose();
+    while let Way::BestFirst(wanted) = way {
+        let (rows, _) = index.best(&query.in_query, wanted)?;
+        let looked = rows.len();
+        let mut best = checked(session, filter, also, rows)?;
+        if best.len() >= query.limit || looked < wanted || wanted as f64 >= matching {
+            // How many were looked at is not told: of those that do not pass, nothing is.
+            let scored = best.len() as u64;
+            best.truncate(query.limit);
+            return Ok(Found { best, plan: "lexical index, best first, then the filter", scored, query });
+        }
+        way = outlook.again(wanted, best.len());
+    }
+    let findings = run(session, filter, also, &query, false)?;
+    let plan = "the filter first, then the lexemes of what passes";
+    Ok(Found { best: findings.best, plan, scored: findings.matched, query })
+}
+
+/// The rows that pass the filter, in the order they have.
+fn checked(session: &Session, filter: &Filter, also: &Also, rows: Vec<Scored>) -> Result<Vec<Scored>> {
+    if rows.is_empty() {
+        return Ok(rows);
+    }
+    let ids: Vec<pgrx::Uuid> = rows.iter().map(|row| pgrx::Uuid::from_bytes(row.id)).collect();
+    let mut places: Vec<usize> = filter
+        .run(session.db(), &CHECKED, [arg(ids), also.pattern(), also.hidden()], 0)?
+        .into_iter()
+        .map(|row| Ok(row.need::<i64>(1)? as usize - 1))
+        .collect::<Result<_>>()?;
+    places.sort_unstable();
+    Ok(places.into_iter().filter_map(|place| rows.get(place).copied()).collect())
 }
 
 /// The scores of given memories, of those that hold a term. Whether they pass is for the caller to know.

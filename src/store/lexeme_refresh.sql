@@ -30,5 +30,8 @@ with stale as (
   delete from me.memory_lexeme as l
   using lexed as x
   where x.piece = 0 and l.space = $1 and l.memory_id = x.id and l.piece >= x.pieces
+), noted as (
+  insert into me.lexical_tail (space, memory_id, entry, fresh)
+  select $1, x.id, me._uuid_v7(), false from lexed as x where x.piece = 0
 )
 select count(distinct x.id), (pg_catalog.array_agg(x.id order by x.id desc))[1] from lexed as x

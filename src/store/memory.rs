@@ -2,6 +2,7 @@
 
 use super::embedding;
 use super::jsonb::Jsonb;
+use super::lexical;
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
 use super::skip;
@@ -595,6 +596,7 @@ pub fn create_many(
     memories: &[NewMemory],
     mode: OnConflict,
 ) -> Result<Vec<(Id, Status)>> {
+    lexical::upkeep::note_written(memories.len());
     for memory in memories {
         session.require(Level::Write, &memory.tree)?;
     }

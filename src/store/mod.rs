@@ -18,6 +18,7 @@ pub mod history;
 pub mod jsonb;
 mod keyed;
 pub(crate) mod lexeme;
+pub mod lexical;
 pub(crate) mod macros;
 pub mod memory;
 pub mod operation;

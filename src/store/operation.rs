@@ -18,6 +18,7 @@ impl Operation {
     /// A new call with this cause.
     pub fn new(cause: &'static str) -> Self {
         crate::worker::note_change();
+        super::lexical::upkeep::note_written(1);
         Self { id: uuid_v7::next(), cause }
     }
 

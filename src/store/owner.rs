@@ -47,18 +47,32 @@ unsafe fn restrict_search_path() {
     set_until_dropped(c"search_path", c"pg_catalog, pg_temp");
 }
 
+/// Settings made within it end with it.
+struct Level(i32);
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        // SAFETY: the level that was opened for it.
+        unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
+    }
+}
+
 /// Runs `body` without the server's notices.
 pub fn without_notices<T>(body: impl FnOnce() -> T) -> T {
-    struct Level(i32);
-    impl Drop for Level {
-        fn drop(&mut self) {
-            // SAFETY: the level opened below.
-            unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
-        }
-    }
     // SAFETY: closed by `Level` on every way out.
     let _level = Level(unsafe { pg_sys::NewGUCNestLevel() });
     set_until_dropped(c"client_min_messages", c"warning");
+    body()
+}
+
+/// Runs `body` so that what is planned in it reaches rows by their indexes: plans that are kept are made when tables may
+/// still be empty.
+pub fn by_index<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: closed by `Level` on every way out.
+    let _level = Level(unsafe { pg_sys::NewGUCNestLevel() });
+    for setting in [c"enable_seqscan", c"enable_bitmapscan", c"enable_hashjoin", c"enable_mergejoin"] {
+        set_until_dropped(setting, c"off");
+    }
     body()
 }
 

@@ -49,6 +49,14 @@ statement!(
 );
 statement!(DROP_MEMORIES, ["delete from me.memory where space = $1"], [TEXTOID]);
 statement!(DROP_LEXEMES, ["delete from me.memory_lexeme where space = $1"], [TEXTOID]);
+statement!(
+    DROP_LEXICAL,
+    ["with pages as (delete from me.lexical_page where space = $1),
+      segments as (delete from me.lexical_segment where space = $1),
+      state as (delete from me.lexical_state where space = $1)
+      delete from me.lexical_tail where space = $1"],
+    [TEXTOID]
+);
 statement!(DROP_SEALS, ["delete from me.audit_seal where space = $1"], [TEXTOID]);
 statement!(DROP_EVENTS, ["delete from me.memory_event where space = $1"], [TEXTOID]);
 statement!(DROP_QUEUE, ["delete from me.embedding_queue where space = $1"], [TEXTOID]);
@@ -148,6 +156,7 @@ pub fn drop(slug: &str) -> std::result::Result<(), ErrorReport> {
         embedding::remove_space_vectors(caller, slug)?;
         let all = [
             &DROP_LEXEMES,
+            &DROP_LEXICAL,
             &DROP_MEMORIES,
             &DROP_EVENTS,
             &DROP_SEALS,

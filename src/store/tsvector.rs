@@ -69,6 +69,13 @@ impl Lexemes<'_> {
         0
     }
 
+    /// Calls `each` with every lexeme and its halves.
+    pub fn each(&self, mut each: impl FnMut(&[u8], u32)) {
+        for entry in (0..self.count).map_while(|index| self.entry(index)) {
+            each(self.word(&entry), self.position(&entry));
+        }
+    }
+
     fn position(&self, entry: &pg_sys::WordEntry) -> u32 {
         if entry.haspos() == 0 {
             return 0;

@@ -7,7 +7,7 @@
 use super::board::Slot;
 use super::transaction::{activity, try_transaction};
 use crate::store::upkeep::{Answer, Look, Piece, now, soon};
-use crate::store::{audit, embedding, reindex, upkeep};
+use crate::store::{audit, embedding, lexical, reindex, upkeep};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ struct Step {
 pub const STEPS: usize = LIST.len();
 
 /// All of them, in the order in which they have their turn: history is sealed before it is pruned.
-const LIST: [Step; 5] = [
+const LIST: [Step; 6] = [
     Step { name: "seal the history", look: audit::unsealed, work: audit::seal_piece },
     Step { name: "prune the history", look: audit::too_old, work: audit::prune_piece },
     Step {
@@ -34,6 +34,7 @@ const LIST: [Step; 5] = [
         work: embedding::queue::prune_piece,
     },
     Step { name: "index memories anew", look: reindex::pending, work: reindex::piece },
+    Step { name: "keep the lexical index", look: lexical::upkeep::waiting, work: lexical::upkeep::piece },
     Step { name: "tidy the text index", look: upkeep::has_text, work: upkeep::tidy_text },
 ];
 

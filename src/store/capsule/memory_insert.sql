@@ -15,4 +15,7 @@ with changed as (
   join me.space as s on s.slug = $1
   cross join lateral me._lexemes($1, s.text_config, s.fulltext_fields, c.content, c.name, c.tree::text, c.meta,
     null, null) as p
+), lexical_noted as (
+  insert into me.lexical_tail (space, memory_id, entry, fresh)
+  select $1, c.id, me._uuid_v7(), true from changed as c
 ),

@@ -1,0 +1,159 @@
+//! The pages a segment is stored in: some kilobytes each, two to a page of the server.
+
+use super::Damaged;
+use super::bits::{Reader, pack, packed_bytes, put_varint, unpack, width};
+
+/// Bytes of a page before another is begun.
+pub const PAGE_BYTES: usize = 3900;
+/// Ids in a page: sixteen bytes each.
+pub const IDS: usize = 240;
+/// Lengths in a page, and memories of one window of a search.
+pub const WINDOW: usize = 2048;
+
+/// What a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Lexemes, in order, with what is known of their lists, or the list itself where it is short.
+    Dictionary,
+    /// A part of a long list.
+    Postings,
+    /// The ids of the memories, in order of their numbers, which is their own.
+    Ids,
+    /// The lengths of the memories, in order of their numbers.
+    Lengths,
+}
+
+impl Kind {
+    /// How it is stored.
+    #[must_use]
+    pub fn code(self) -> i16 {
+        match self {
+            Self::Dictionary => 0,
+            Self::Postings => 1,
+            Self::Ids => 2,
+            Self::Lengths => 3,
+        }
+    }
+}
+
+/// Where the pages of a segment go.
+pub trait Sink {
+    /// What may go wrong.
+    type Error: From<Damaged>;
+
+    /// Takes a page. `first` is the first lexeme, or id, in it, where pages are looked for by that.
+    ///
+    /// # Errors
+    /// The page could not be stored.
+    fn page(
+        &mut self,
+        kind: Kind,
+        number: u32,
+        first: Option<&[u8]>,
+        body: Vec<u8>,
+    ) -> Result<(), Self::Error>;
+}
+
+/// Writes the pages that say which memories a segment holds. They are in order of their ids.
+///
+/// # Errors
+/// A page could not be stored.
+pub fn write_documents<S: Sink>(sink: &mut S, ids: &[[u8; 16]], lengths: &[u32]) -> Result<(), S::Error> {
+    for (number, some) in (0u32..).zip(ids.chunks(IDS)) {
+        sink.page(Kind::Ids, number, some.first().map(|id| &id[..]), some.concat())?;
+    }
+    for (number, some) in (0u32..).zip(lengths.chunks(WINDOW)) {
+        let mut body = Vec::new();
+        put_varint(&mut body, some.len() as u32);
+        let width = width(some);
+        body.push(width);
+        pack(&mut body, some, width);
+        sink.page(Kind::Lengths, number, None, body)?;
+    }
+    Ok(())
+}
+
+/// The lengths in a page.
+///
+/// # Errors
+/// The page is damaged.
+pub fn lengths(page: &[u8]) -> Result<Vec<u32>, Damaged> {
+    let mut reader = Reader::new(page);
+    let count = reader.varint()? as usize;
+    let width = reader.byte()?;
+    if count > WINDOW || width > 32 {
+        return Err(Damaged);
+    }
+    let mut lengths = vec![0; count];
+    unpack(reader.take(packed_bytes(count, width))?, width, &mut lengths)?;
+    Ok(lengths)
+}
+
+/// The ids in a page.
+///
+/// # Errors
+/// The page is damaged.
+pub fn ids(page: &[u8]) -> Result<&[[u8; 16]], Damaged> {
+    let (ids, rest) = page.as_chunks::<16>();
+    if rest.is_empty() { Ok(ids) } else { Err(Damaged) }
+}
+
+/// The number of the memory with this id, which is in the page if it is in the segment.
+///
+/// # Errors
+/// The page is damaged.
+pub fn ordinal_of(page: &[u8], number: u32, id: &[u8; 16]) -> Result<Option<u32>, Damaged> {
+    Ok(ids(page)?.binary_search(id).ok().map(|at| number * IDS as u32 + at as u32))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Pages in memory.
+    #[derive(Debug, Default, Clone)]
+    pub struct Pages {
+        /// The bodies.
+        pub bodies: BTreeMap<(Kind, u32), Vec<u8>>,
+        /// The first key of those that have one.
+        pub firsts: BTreeMap<(Kind, Vec<u8>), u32>,
+    }
+
+    impl Sink for Pages {
+        type Error = Damaged;
+
+        fn page(
+            &mut self,
+            kind: Kind,
+            number: u32,
+            first: Option<&[u8]>,
+            body: Vec<u8>,
+        ) -> Result<(), Damaged> {
+            if let Some(first) = first {
+                assert!(self.firsts.insert((kind, first.to_vec()), number).is_none());
+            }
+            assert!(self.bodies.insert((kind, number), body).is_none());
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn memories_are_found_by_id(count in 0usize..1000, longest in any::<u32>()) {
+            let ids: Vec<[u8; 16]> = (0..count).map(|n| (n as u128 * 7 + 3).to_be_bytes()).collect();
+            let all: Vec<u32> = (0..count).map(|n| if n == 5 { longest } else { n as u32 * 31 % 911 }).collect();
+            let mut pages = Pages::default();
+            write_documents(&mut pages, &ids, &all).unwrap();
+            for (n, id) in ids.iter().enumerate() {
+                let number = (n / IDS) as u32;
+                let page = &pages.bodies[&(Kind::Ids, number)];
+                prop_assert_eq!(ordinal_of(page, number, id), Ok(Some(n as u32)));
+                prop_assert_eq!(ordinal_of(page, number, &[0xFF; 16]), Ok(None));
+                let page = lengths(&pages.bodies[&(Kind::Lengths, (n / WINDOW) as u32)]).unwrap();
+                prop_assert_eq!(page[n % WINDOW], all[n]);
+            }
+        }
+    }
+}
