@@ -28,20 +28,8 @@ comment on function me._rebased is 'Internal: the place below destination that a
 
 create function me._record_of(m me.memory, home text, has_embedding boolean) returns jsonb
 language sql stable parallel safe
-return jsonb_build_object(
-  'id', (m).id,
-  'content', (m).content,
-  'meta', (m).meta,
-  'tree', me._tree_display((m).tree::text, home),
-  'name', (m).name,
-  'temporal', me._temporal_json((m).temporal),
-  'version', (m).version,
-  'versionHash', replace((m).version_hash::text, '-', ''),
-  'hasEmbedding', has_embedding,
-  'createdAt', me._iso_millis((m).created_at),
-  'createdBy', (m).created_by,
-  'updatedAt', me._iso_millis((m).updated_at)
-);
+return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, lower((m).temporal), upper((m).temporal),
+  (m).version, (m).version_hash, has_embedding, (m).created_at, (m).created_by, (m).updated_at, home);
 comment on function me._record_of is 'Internal: a memory as callers see it (REC-1), where the statement knows whether it has an embedding.';
 
 create function me._record(m me.memory, home text) returns jsonb

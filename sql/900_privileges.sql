@@ -198,6 +198,7 @@ comment on function me._lexemes is 'Internal: what full text search finds a memo
 comment on function me._managed_spaces is 'Internal: the spaces the caller manages.';
 comment on function me._payload_digest is 'Internal: the salted digest of a payload.';
 comment on function me._queue_id is 'Internal: the id of a new entry of the embedding queue; wakes the worker at commit.';
+comment on function me._record_json is 'Internal: a memory as callers see it (REC-1), of its parts.';
 comment on function me._salt is 'Internal: sixteen random bytes.';
 comment on function me._tree_display is 'Internal: a tree as its reader writes it.';
 comment on function me._tree_matches is 'Internal: whether a tree matches an lquery.';

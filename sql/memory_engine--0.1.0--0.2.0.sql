@@ -150,3 +150,17 @@ create function me.lexical_status(space text default null) returns jsonb
 language c stable parallel restricted as 'MODULE_PATHNAME', 'lexical_status_wrapper';
 comment on function me.lexical_status is 'What the lexical index of a space holds, and how many memories wait for it.';
 revoke all on function me.lexical_status from public;
+
+create function me._record_json("id" uuid, "content" text, "meta" jsonb, "tree" text, "name" text,
+  "start" timestamp with time zone, "end" timestamp with time zone, "version" bigint, "version_hash" uuid,
+  "has_embedding" bool, "created_at" timestamp with time zone, "created_by" text,
+  "updated_at" timestamp with time zone, "home" text) returns jsonb
+language c immutable parallel safe
+as 'MODULE_PATHNAME', 'record_json_wrapper';
+revoke all on function me._record_json from public;
+comment on function me._record_json is 'Internal: a memory as callers see it (REC-1), of its parts.';
+
+create or replace function me._record_of(m me.memory, home text, has_embedding boolean) returns jsonb
+language sql stable parallel safe
+return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, lower((m).temporal), upper((m).temporal),
+  (m).version, (m).version_hash, has_embedding, (m).created_at, (m).created_by, (m).updated_at, home);

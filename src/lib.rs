@@ -39,6 +39,7 @@ extension_sql_file!(
         "embedding_tables",
         store::embedding::has_embedding,
         store::macros::iso_millis,
+        store::record::record_json,
         store::macros::tree_display
     ]
 );

@@ -25,6 +25,14 @@ impl Jsonb {
         self.0
     }
 
+    /// Its root container, as it is stored: without the length word.
+    pub fn container<'a>(self) -> &'a [u8] {
+        // SAFETY: the datum is a varlena that lives as long as the call, as does a copy that is made of it.
+        unsafe {
+            pgrx::varlena::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(self.0.cast_mut_ptr()))
+        }
+    }
+
     /// PostgreSQL's own text of it: the canonical form the version hash is made of (HASH-5).
     pub fn text(self) -> String {
         // SAFETY: the datum is a jsonb; jsonb_out answers with a NUL-terminated string in the server's encoding,

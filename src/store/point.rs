@@ -156,7 +156,11 @@ impl<'a> Look<'a> {
 
     /// Whether the model the space searches with has vectors of this content; `None` when that cannot be read by key.
     fn has_embedding(&self, id: &[u8; 16], content_version: i64) -> Result<Option<bool>> {
-        let Some(model) = &self.standing.model else { return Ok(Some(false)) };
+        let model = match self.standing.model(self.space, self.tables, self.snapshot)? {
+            None => return Ok(None),
+            Some(None) => return Ok(Some(false)),
+            Some(Some(model)) => model,
+        };
         let keys = [Key::Text(self.space), Key::Uuid(id), Key::Text(model)];
         let mut has = false;
         let readable = self.tables.rows(&EMBEDDED, self.snapshot, &keys, |found| {

@@ -6,8 +6,11 @@
 //! Numbers and containers begin at a multiple of four.
 
 use super::jsonb::Jsonb;
+use super::macros::tree_display;
 use crate::domain::instant::Instant;
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
 
 /// What a record is made of.
 #[derive(Debug)]
@@ -36,6 +39,55 @@ pub struct Record<'a> {
     pub created_by: &'a str,
     /// When it was last updated, or none.
     pub updated_at: Option<Instant>,
+}
+
+/// The record of a row that a statement found; null when something is null that no memory lacks.
+#[pg_extern(immutable, parallel_safe, name = "_record_json")]
+#[allow(clippy::too_many_arguments, reason = "a record has that many parts")]
+pub(crate) fn record_json(
+    id: Option<pgrx::Uuid>,
+    content: Option<&str>,
+    meta: Option<Jsonb>,
+    tree: Option<&str>,
+    name: Option<&str>,
+    start: Option<TimestampWithTimeZone>,
+    end: Option<TimestampWithTimeZone>,
+    version: Option<i64>,
+    version_hash: Option<pgrx::Uuid>,
+    has_embedding: Option<bool>,
+    created_at: Option<TimestampWithTimeZone>,
+    created_by: Option<&str>,
+    updated_at: Option<TimestampWithTimeZone>,
+    home: Option<&str>,
+) -> std::result::Result<Option<Jsonb>, ErrorReport> {
+    let instant = |at: TimestampWithTimeZone| Instant::from_micros(i64::from(at));
+    let (Some(tree), Some(meta)) = (tree_display(tree, home), meta) else { return Ok(None) };
+    let (Some(id), Some(hash), Some(content)) = (id, version_hash, content) else { return Ok(None) };
+    let (Some(version), Some(created_at), Some(created_by)) = (version, created_at, created_by) else {
+        return Ok(None);
+    };
+    let record = Record {
+        id: *id.as_bytes(),
+        content,
+        meta: meta.container(),
+        tree: &tree,
+        name,
+        temporal: start.zip(end).map(|(start, end)| (instant(start), instant(end))),
+        version,
+        version_hash: *hash.as_bytes(),
+        has_embedding: has_embedding == Some(true),
+        created_at: instant(created_at),
+        created_by,
+        updated_at: updated_at.map(instant),
+    };
+    match record.to_jsonb() {
+        Some(record) => Ok(Some(record)),
+        None => Err(ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "the record of a memory is longer than a jsonb can be",
+            "record_json",
+        )),
+    }
 }
 
 /// A value of an object.

@@ -12,7 +12,7 @@ use crate::domain::path::Home;
 use crate::domain::principal::Kind as PrincipalKind;
 use crate::error::Result;
 use pgrx::pg_sys;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Once;
@@ -35,8 +35,8 @@ pub struct Standing {
     pub admin: bool,
     /// Everything for a superuser; what the grants say for whoever is admitted.
     pub rights: Rights,
-    /// The model the space searches with.
-    pub model: Option<String>,
+    /// The model the space searches with, once somebody asked.
+    model: OnceCell<Option<String>>,
 }
 
 /// A registered role.
@@ -218,12 +218,36 @@ fn look(question: Question, snapshot: pg_sys::Snapshot) -> Result<Option<Standin
         admitted: false,
         admin: false,
         rights: Rights::All,
-        model: None,
+        model: OnceCell::new(),
     };
     let complete = look.namesake(&mut standing)?
-        && look.model(&mut standing)?
         && (question.superuser || look.registrations(&mut standing)? && look.rights(&mut standing)?);
     Ok(complete.then_some(standing))
+}
+
+impl Standing {
+    /// The model the space searches with, if any; the outer `None` when that cannot be read by key. Under the snapshot
+    /// the standing was found under, or one that sees the same.
+    pub fn model(
+        &self,
+        space: &str,
+        tables: Tables,
+        snapshot: pg_sys::Snapshot,
+    ) -> Result<Option<Option<&str>>> {
+        if self.model.get().is_none() {
+            let mut model = None;
+            let readable =
+                tables.rows(&MODEL, snapshot, &[Key::Text(space), Key::Text("current")], |found| {
+                    model = Some(need(found.text(2))?.to_owned());
+                    Ok(false)
+                })?;
+            if !readable {
+                return Ok(None);
+            }
+            self.model.get_or_init(|| model);
+        }
+        Ok(self.model.get().map(Option::as_deref))
+    }
 }
 
 struct Look<'a> {
@@ -279,17 +303,6 @@ impl Look<'_> {
         let found = self.row(&NAME, &[Key::Text(&name)], |_| Ok(()))?;
         standing.has_namesake = found.flatten().is_some();
         Ok(found.is_some())
-    }
-
-    fn model(&self, standing: &mut Standing) -> Result<bool> {
-        if standing.space.is_none() {
-            return Ok(true);
-        }
-        let keys = [Key::Text(self.question.space), Key::Text("current")];
-        let model = self.row(&MODEL, &keys, |found| Ok(need(found.text(2))?.to_owned()))?;
-        let readable = model.is_some();
-        standing.model = model.flatten();
-        Ok(readable)
     }
 
     /// As `groups.sql` has it: a role by its OID, or by its name where it was registered in another cluster.
