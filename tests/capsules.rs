@@ -334,3 +334,36 @@ fn a_plain_memory_is_taken_into_trust_and_stays() {
     assert_eq!(got["capsule"]["provenance"]["source"], "harbour-board");
     assert!(admin.function("memory_get", &json!({"id": memory["id"]})).is_ok());
 }
+
+#[test]
+fn who_forgets_and_who_embeds_do_not_wait_for_each_other_in_a_circle() {
+    let database = Database::new();
+    let mut client = database.admin();
+    // Vectors that nobody in the background brings.
+    client
+        .function("embedding_model_add", &json!({"name": "m", "provider": "manual", "dimensions": 2}))
+        .unwrap();
+    client.function("embedding_model_use", &json!({"name": "m"})).unwrap();
+    let id = id_of(&capture(&mut client, "The pump of hall three leaks.", json!({})));
+    // Whoever embeds has the memory first and its place in the queue afterwards.
+    let mut embedding = database.admin();
+    let mut finish = embedding.transaction().unwrap();
+    assert_eq!(finish.execute("select from me.memory for share", &[]).unwrap(), 1);
+    std::thread::scope(|scope| {
+        let forgetting = scope.spawn(|| {
+            let mut other = database.admin();
+            other.function("capsule_forget", &json!({"id": id, "mode": "purged", "reason": "r"}))
+        });
+        let until = Instant::now() + Duration::from_secs(60);
+        let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        while count(&mut client, waits) == 0 {
+            assert!(Instant::now() < until, "nobody waits");
+        }
+        let done =
+            "update me.embedding_queue set outcome = 'completed', finished_at = now() where outcome is null";
+        assert_eq!(finish.execute(done, &[]).unwrap(), 1);
+        finish.commit().unwrap();
+        assert_eq!(forgetting.join().unwrap().unwrap()["outcome"], "tombstoned");
+    });
+    assert_eq!(count(&mut client, "select count(*) from me.embedding_queue"), 0);
+}

@@ -4,6 +4,7 @@ use crate::domain::id::Id;
 use crate::error::{Error, Result};
 use crate::statement;
 use crate::store::erase::erase_everywhere;
+use crate::store::memory;
 use crate::store::operation::Operation;
 use crate::store::session::Session;
 use crate::store::spi::arg;
@@ -20,9 +21,11 @@ statement!(
 );
 
 /// Erases a memory from every table, and records that it went.
-pub fn everywhere(session: &Session, operation: &Operation, memory: pgrx::Uuid) -> Result<()> {
-    session.db().run(&NOTE, &operation.args(session, [arg(memory)]))?;
-    let id = Id::from_bytes("id", *memory.as_bytes())
+pub fn everywhere(session: &Session, operation: &Operation, memory_id: pgrx::Uuid) -> Result<()> {
+    let id = Id::from_bytes("id", *memory_id.as_bytes())
         .map_err(|invalid| Error::Internal(format!("stored id: {invalid}")))?;
+    // The memory first, then its place in the queue: in the order in which whoever embeds it takes them.
+    memory::lock(session, id)?;
+    session.db().run(&NOTE, &operation.args(session, [arg(memory_id)]))?;
     erase_everywhere(session, id)
 }
