@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::gateway::{Answer, Gateway, key, user, with_space};
+use common::gateway::{Answer, Gateway, gateway_role, key, user, with_space};
 use common::mcp::{program, url};
-use common::new_role;
+use common::{Database, new_role};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,6 +114,106 @@ fn a_key_that_does_not_count_is_refused_in_the_same_words_and_never_shown() {
     for key in keys.iter().chain([&good.as_str()]).filter(|key| key.len() > 20) {
         assert!(!said.contains(key) && !refusals.iter().any(|refusal| refusal.body.contains(key)));
     }
+}
+
+/// What the throwaway server has logged.
+fn server_log(database: &Database) -> String {
+    let folder: String = database.admin().query_one("show data_directory", &[]).unwrap().get(0);
+    std::fs::read_to_string(Path::new(&folder).parent().unwrap().join("log/server.log")).unwrap()
+}
+
+#[test]
+fn no_log_holds_a_key_and_what_a_log_holds_is_none() {
+    let database = with_space();
+    let role = gateway_role(&database);
+    // A server that logs all that it can, parameters included.
+    database
+        .admin()
+        .batch_execute(&format!(
+            "alter role \"{role}\" set log_statement = 'all'; alter role \"{role}\" set log_min_duration_statement = 0;
+             alter role \"{role}\" set log_parameter_max_length_on_error = -1"
+        ))
+        .unwrap();
+    let gateway = Gateway::start_as(&database, &role, &[]);
+    let good = user(&database, "user@example.org", None);
+    let revoked = key(&database, "user@example.org", None);
+    database.admin().execute("select me.api_key_revoke($1::text::uuid)", &[&revoked["id"].as_str()]).unwrap();
+    let revoked = revoked["key"].as_str().unwrap();
+    let wrong = format!("{}wrongwrongwrongwrongwrongwrongwr.x", &good[..20]);
+    gateway.ok(
+        &good,
+        "me_memory_create",
+        json!({"content": "logged content", "tree": "/share", "name": "n"}),
+    );
+    gateway.code(&good, "me_memory_get_by_path", json!({"path": "/share/none"}));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let odd = "me.abcdefghijklmnopabcdefghijklmnop.hunter2hunter2";
+    for key in [revoked, &wrong, "hunter2hunter2", odd] {
+        assert_eq!(gateway.post(key, &list).status, 401);
+    }
+    let log = server_log(&database);
+    let said = gateway.finish();
+    let logged: Vec<&str> = log.lines().filter(|line| line.contains("sha256:")).collect();
+    assert!(log.contains("logged content") && !logged.is_empty(), "the server logs parameters");
+    for key in [&good, revoked, &wrong] {
+        let secret = &key[20..];
+        assert!(!log.contains(secret) && !said.contains(secret), "{secret}");
+    }
+    assert!(!log.contains("hunter2hunter2") && !said.contains("hunter2hunter2"));
+    // Whoever reads the log has no key.
+    let start = log.find(&format!("{}.sha256:", &good[..19])).unwrap();
+    let proof = &log[start..start + 19 + 1 + 7 + 64];
+    let gateway = Gateway::start_as(&database, &role, &[]);
+    assert_eq!(gateway.post(proof, &list).status, 401, "{proof}");
+    // A gateway of another make may prove a key by its digest as well.
+    let mut client = database.connect(&role);
+    let sql = "select me.api_key_authenticate($1)->>'principal'";
+    assert_eq!(client.query_one(sql, &[&proof]).unwrap().get::<_, String>(0), "user@example.org");
+    assert_eq!(client.query_one(sql, &[&good]).unwrap().get::<_, String>(0), "user@example.org");
+}
+
+#[test]
+fn a_key_that_does_not_count_takes_the_same_steps_whatever_is_wrong_with_it() {
+    let database = with_space();
+    let role = gateway_role(&database);
+    let good = user(&database, "user@example.org", None);
+    let (revoked, expired) =
+        (key(&database, "user@example.org", None), key(&database, "user@example.org", None));
+    let mut admin = database.admin();
+    admin.execute("select me.api_key_revoke($1::text::uuid)", &[&revoked["id"].as_str()]).unwrap();
+    let sql = "update me.api_key set created_at = created_at - interval '2 days', expires_at = now() - interval '1 second'
+               where id = $1::text::uuid";
+    admin.execute(sql, &[&expired["id"].as_str()]).unwrap();
+    let unknown = format!("me.{}{}", "A".repeat(16), &good[19..]);
+    let wrong = format!("{}{}", &good[..20], "A".repeat(32));
+    let mut steps = Vec::new();
+    for text in [
+        wrong.as_str(),
+        &unknown,
+        revoked["key"].as_str().unwrap(),
+        expired["key"].as_str().unwrap(),
+        "no key",
+        "",
+        "me.short.x",
+        &good.to_uppercase(),
+    ] {
+        // Each look at an index of the keys counts, whatever it finds; the session counts its own.
+        let looks = |admin: &mut postgres::Client| -> i64 {
+            let sql = "select sum(pg_stat_get_xact_numscans(indexrelid))::bigint from pg_index
+                       where indrelid = 'me.api_key'::regclass";
+            admin.query_one(sql, &[]).unwrap().get(0)
+        };
+        admin.batch_execute(&format!("begin; set local role \"{role}\"; savepoint before")).unwrap();
+        let before = looks(&mut admin);
+        let refusal = admin.query_one("select me.api_key_authenticate($1)", &[&text]).unwrap_err();
+        admin.batch_execute("rollback to before").unwrap();
+        let looks = looks(&mut admin) - before;
+        admin.batch_execute("rollback").unwrap();
+        let refusal = common::Refusal::from_error(&refusal);
+        steps.push((looks, refusal));
+    }
+    assert!(steps.iter().all(|step| *step == steps[0]), "{steps:?}");
+    assert_eq!(steps[0].0, 1, "{steps:?}");
 }
 
 #[test]

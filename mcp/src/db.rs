@@ -5,6 +5,7 @@ use crate::outcome::{Failure, Refusal};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -37,9 +38,27 @@ pub struct Answer {
 
 const AUTHENTICATE: &str = "select me.api_key_authenticate($1::text)";
 
-/// The text of an API key.
+/// What proves an API key. The secret itself stays here: a database may log what it is given.
 #[derive(Clone)]
-pub struct Key(pub Arc<str>);
+pub struct Key(Arc<str>);
+
+impl Key {
+    /// Of the text that a request brings, whatever that is: one that is no key proves none.
+    pub fn new(text: &str) -> Self {
+        let (lookup, secret) =
+            text.strip_prefix("me.").and_then(|rest| rest.split_once('.')).unwrap_or_default();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let lookup = if lookup.len() <= 16 && lookup.bytes().all(is_plain) { lookup } else { "" };
+        let digest = Sha256::digest(secret.as_bytes());
+        let hex = digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        Self(format!("me.{lookup}.sha256:{hex}").into())
+    }
+
+    /// As the database takes it.
+    pub fn proof(&self) -> &str {
+        &self.0
+    }
+}
 
 /// On whose behalf a statement runs.
 #[derive(Clone, Default)]
@@ -188,13 +207,13 @@ async fn run(
     parameters: &[Parameter<'_>],
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     let statement = client.prepare_cached(sql).await?;
-    let Some(Key(key)) = key else {
+    let Some(key) = key else {
         return client.query(&statement, parameters).await;
     };
     let authenticate = client.prepare_cached(AUTHENTICATE).await?;
     // Dropped before its end, it is rolled back before anything else runs on the connection.
     let transaction = client.transaction().await?;
-    transaction.query(&authenticate, &[&&**key]).await?;
+    transaction.query(&authenticate, &[&key.proof()]).await?;
     let rows = transaction.query(&statement, parameters).await?;
     transaction.commit().await?;
     Ok(rows)
@@ -237,4 +256,27 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = next.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_secret_goes_on() {
+        let digest = |proof: &Key| proof.proof().split_once(".sha256:").map(|(_, hex)| hex.len());
+        let key = Key::new("me.abcdefghijklmnop.secret");
+        assert_eq!(
+            key.proof(),
+            "me.abcdefghijklmnop.sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+        );
+        for text in ["", "secret", "me.secret", "me.a'b.secret", "me.secret-that-stands-in-the-wrong-place.x"]
+        {
+            let key = Key::new(text);
+            assert_eq!(digest(&key), Some(64), "{text}");
+            assert!(!key.proof().contains("secret"), "{text}");
+        }
+        // What the database was given is no key.
+        assert_ne!(Key::new(key.proof()).proof(), key.proof());
+    }
 }

@@ -7,7 +7,7 @@ use crate::log;
 use crate::options::{Listen, Options};
 use crate::outcome::{Failure, Refusal};
 use crate::server::MemoryServer;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -29,7 +29,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Where the protocol is spoken.
 const PATH: &str = "/mcp";
 
-/// A client that is slower than this with its headers or its body is let go.
+/// A client that is slower than this with its headers or its body, or than a call may take, is let go.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The most connections at once.
@@ -49,6 +49,7 @@ struct Gateway {
     limits: Limits,
     max_body: usize,
     deadline: Duration,
+    patience: Duration,
 }
 
 /// Serves until the process is told to stop.
@@ -62,7 +63,7 @@ pub async fn serve(server: MemoryServer, options: &Options, listen: &Listen) -> 
         .with_allowed_hosts(
             ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(listen.hosts.clone()),
         )
-        .with_allowed_origins(listen.origins.clone())
+        .with_allowed_origins(listen.origins.iter().map(|origin| with_port(origin)))
         .enforce_origin_validation();
     let gateway = Arc::new(Gateway {
         database,
@@ -70,6 +71,7 @@ pub async fn serve(server: MemoryServer, options: &Options, listen: &Listen) -> 
         limits: Limits::new(listen.calls_per_key),
         max_body: listen.max_body,
         deadline: options.timeout + Duration::from_secs(5),
+        patience: PATIENCE.min(options.timeout),
     });
     let listener = TcpListener::bind(listen.address)
         .await
@@ -82,9 +84,24 @@ pub async fn serve(server: MemoryServer, options: &Options, listen: &Listen) -> 
     accept(gateway, listener).await
 }
 
+/// An origin with its port: the SDK takes one without for any port.
+fn with_port(origin: &str) -> String {
+    let origin = origin.trim_end_matches('/');
+    let port = match origin.split_once("://") {
+        Some(("https", host)) if !has_port(host) => ":443",
+        Some(("http", host)) if !has_port(host) => ":80",
+        _ => "",
+    };
+    format!("{origin}{port}")
+}
+
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Looks whether the server's role may prove keys. A database that does not answer may come.
 async fn check(database: &Database) -> Result<(), String> {
-    match prove(database, "no key").await {
+    match prove(database, &Key::new("")).await {
         Err(Denied::NotValid) | Ok(_) => Ok(()),
         Err(Denied::Failed(failure @ Failure::Refused(_))) => Err(format!("{}\n{SET_UP}", failure.text())),
         Err(Denied::Failed(failure)) => {
@@ -112,13 +129,14 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) -> Result<(), Stri
             () = &mut stop => break,
         };
         let gateway = Arc::clone(&gateway);
+        let patience = gateway.patience;
         let service = service_fn(move |request| {
             let gateway = Arc::clone(&gateway);
             async move { Ok::<_, Infallible>(gateway.answer(request, peer).await) }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(patience)
             .serve_connection(TokioIo::new(stream), service);
         let connection = open.watch(connection);
         tokio::spawn(async move {
@@ -151,19 +169,19 @@ enum Denied {
 }
 
 /// Proves a key; its id.
-async fn prove(database: &Database, key: &str) -> Result<String, Denied> {
+async fn prove(database: &Database, key: &Key) -> Result<String, Denied> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Proven {
         key_id: String,
     }
     let row =
-        database.read_row(&Asker::default(), AUTHENTICATE, &[&key]).await.map_err(
-            |failure| match failure {
+        database.read_row(&Asker::default(), AUTHENTICATE, &[&key.proof()]).await.map_err(|failure| {
+            match failure {
                 Failure::Refused(refusal) if is_about_the_key(&refusal) => Denied::NotValid,
                 other => Denied::Failed(other),
-            },
-        )?;
+            }
+        })?;
     let text: String = crate::db::value(&row, 0).map_err(Denied::Failed)?;
     let proven: Proven = serde_json::from_str(&text).map_err(|error| {
         Denied::Failed(Failure::Internal(format!("a key was proven in other words: {error}")))
@@ -183,10 +201,14 @@ impl Gateway {
         if request.uri().path() != PATH {
             return plain(StatusCode::NOT_FOUND, "The protocol is spoken at /mcp.");
         }
+        // One of two could be what is checked, and the other what counts further on.
+        if [HOST, ORIGIN].iter().any(|name| request.headers().get_all(name).iter().nth(1).is_some()) {
+            return plain(StatusCode::BAD_REQUEST, "Host and Origin may stand in a request once.");
+        }
         let Some(key) = bearer(&request) else {
             return unauthorized();
         };
-        let id = match prove(&self.database, &key.0).await {
+        let id = match prove(&self.database, &key).await {
             Ok(id) => id,
             Err(Denied::NotValid) => return unauthorized(),
             Err(Denied::Failed(failure)) => {
@@ -199,7 +221,7 @@ impl Gateway {
             answer.headers_mut().insert(RETRY_AFTER, http::HeaderValue::from_static("1"));
             return answer;
         };
-        let request = match tokio::time::timeout(PATIENCE, self.read(request, key)).await {
+        let request = match tokio::time::timeout(self.patience, self.read(request, key)).await {
             Ok(Ok(request)) => request,
             Ok(Err(answer)) => return *answer,
             Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."),
@@ -237,9 +259,10 @@ impl Gateway {
 
 /// The key that a request brings.
 fn bearer<B>(request: &Request<B>) -> Option<Key> {
-    let value = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    let mut values = request.headers().get_all(AUTHORIZATION).iter();
+    let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
     let (scheme, key) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| Key(key.trim().into()))
+    scheme.eq_ignore_ascii_case("bearer").then(|| Key::new(key.trim()))
 }
 
 /// No key, a wrong one, one that has expired or was revoked: the same words.
@@ -281,16 +304,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_origin_without_a_port_has_that_of_its_scheme() {
+        for (origin, expected) in [
+            ("https://app.example", "https://app.example:443"),
+            ("http://app.example/", "http://app.example:80"),
+            ("https://app.example:8443", "https://app.example:8443"),
+            ("http://[::1]", "http://[::1]:80"),
+            ("http://[::1]:3000", "http://[::1]:3000"),
+        ] {
+            assert_eq!(with_port(origin), expected);
+        }
+    }
+
+    #[test]
     fn a_key_comes_as_a_bearer() {
         let of = |value: &str| {
             let request = Request::builder().header(AUTHORIZATION, value).body(()).unwrap();
-            bearer(&request).map(|key| key.0.to_string())
+            bearer(&request).map(|key| key.proof().to_owned())
         };
-        assert_eq!(of("Bearer me.a.b").as_deref(), Some("me.a.b"));
-        assert_eq!(of("bearer  me.a.b ").as_deref(), Some("me.a.b"));
+        let proof = Some(Key::new("me.a.b").proof().to_owned());
+        assert_eq!(of("Bearer me.a.b"), proof);
+        assert_eq!(of("bearer  me.a.b "), proof);
         assert_eq!(of("Basic bWU6"), None);
         assert_eq!(of("me.a.b"), None);
-        assert_eq!(bearer(&Request::new(())).map(|key| key.0.to_string()), None);
+        assert!(bearer(&Request::new(())).is_none());
     }
 
     #[test]

@@ -168,9 +168,17 @@ fn text_format(arguments: &Arguments) -> String {
     chosen.and_then(|chosen| chosen.format).unwrap_or_else(|| "yaml".into())
 }
 
-/// The arguments that the transport lifted out of the message.
-fn lifted(context: &RequestContext<RoleServer>) -> Result<Arguments, ErrorData> {
-    let arguments = brought::<Arguments>(context).cloned().unwrap_or_default();
+/// The arguments that the transport lifted out of the message. Some that it did not find, though they are there, are
+/// there twice or the like: never taken for none.
+fn lifted(
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<Arguments, ErrorData> {
+    let lifted = brought::<Arguments>(context).cloned();
+    if lifted.is_none() && request.arguments.is_some() {
+        return Err(ErrorData::invalid_params("arguments of tools/call must stand in it once", None));
+    }
+    let arguments = lifted.unwrap_or_default();
     match arguments.is_object() {
         true => Ok(arguments),
         false => Err(ErrorData::invalid_params("arguments of tools/call must be an object", None)),
@@ -204,7 +212,7 @@ impl ServerHandler for MemoryServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = lifted(&context)?;
+        let arguments = lifted(&request, &context)?;
         let outcome = match self.tools.find(&self.database, &request.name).await {
             Ok(Some(tool)) => self.run(&tool, &arguments, &context).await,
             Ok(None) => {

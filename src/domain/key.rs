@@ -25,6 +25,10 @@ impl std::fmt::Debug for KeyText {
 /// The characters of both parts: 64 of them, so that each is six random bits.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+fn is_part(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| ALPHABET.contains(&byte))
+}
+
 impl KeyText {
     const LOOKUP: usize = 16;
     const SECRET: usize = 32;
@@ -39,9 +43,7 @@ impl KeyText {
     /// Reads a key; `None` when the text cannot be one. Why is nobody's business.
     pub fn parse(text: &str) -> Option<Self> {
         let (lookup, secret) = text.strip_prefix("me.")?.split_once('.')?;
-        let part =
-            |text: &str, length| text.len() == length && text.bytes().all(|byte| ALPHABET.contains(&byte));
-        (part(lookup, Self::LOOKUP) && part(secret, Self::SECRET))
+        (is_part(lookup, Self::LOOKUP) && is_part(secret, Self::SECRET))
             .then(|| Self { lookup: lookup.to_owned(), secret: secret.to_owned() })
     }
 
@@ -55,9 +57,48 @@ impl KeyText {
         format!("me.{}.{}", self.lookup, self.secret)
     }
 
+    /// What proves the key, without its secret.
+    pub fn proof(&self) -> KeyProof {
+        KeyProof { lookup: self.lookup.clone(), digest: Sha256::digest(self.secret.as_bytes()).into() }
+    }
+}
+
+/// What proves a key: the SHA-256 of its secret, which a gateway can hand on without the secret. What a server logs
+/// of its statements is then no key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyProof {
+    lookup: String,
+    digest: [u8; 32],
+}
+
+impl KeyProof {
+    const MARK: &str = "sha256:";
+
+    /// Reads a key, or `me.<16 characters>.sha256:<64 hexadecimal digits>` with the digest of its secret.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (lookup, hex) = text.strip_prefix("me.")?.split_once('.')?;
+        let Some(hex) = hex.strip_prefix(Self::MARK) else {
+            return KeyText::parse(text).map(|key| key.proof());
+        };
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if !is_part(lookup, KeyText::LOOKUP) || hex.len() != 64 || !hex.bytes().all(is_digit) {
+            return None;
+        }
+        let mut digest = [0; 32];
+        for (index, byte) in digest.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(hex.get(2 * index..2 * index + 2)?, 16).ok()?;
+        }
+        Some(Self { lookup: lookup.to_owned(), digest })
+    }
+
+    /// The part of the key that is stored as it is.
+    pub fn lookup(&self) -> &str {
+        &self.lookup
+    }
+
     /// SHA-256 of the secret: what is stored of it. The secret is random, so that no salt is needed.
     pub fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.secret.as_bytes()).into()
+        self.digest
     }
 
     /// Whether the stored digest is that of this key. It takes as long wherever they differ.
@@ -247,7 +288,9 @@ mod tests {
         let text = key.reveal();
         assert_eq!(text.len(), 3 + 16 + 1 + 32);
         assert_eq!(KeyText::parse(&text), Some(key.clone()));
-        assert!(key.proves(&key.digest()));
+        let proof = key.proof();
+        assert!(proof.proves(&proof.digest()));
+        assert_eq!(proof.lookup(), key.lookup());
         assert!(!format!("{key:?}").contains(&text[20..]));
     }
 
@@ -259,12 +302,31 @@ mod tests {
             ["", "me", "me..", &text[1..], &text[..51], &format!("{text}x"), &other, &text.replace('.', "-")]
         {
             assert_eq!(KeyText::parse(bad), None, "{bad:?}");
+            assert!(KeyProof::parse(bad).is_none(), "{bad:?}");
         }
     }
 
     #[test]
+    fn the_digest_of_a_secret_proves_a_key_and_nothing_like_it_does() {
+        let key = KeyText::from_random([3; 48]);
+        let hex = |bytes: [u8; 32]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let of = |hex: &str| KeyProof::parse(&format!("me.{}.sha256:{hex}", key.lookup()));
+        let stored = key.proof().digest();
+        assert!(KeyProof::parse(&key.reveal()).unwrap().proves(&stored));
+        let proof = hex(Sha256::digest(key.secret.as_bytes()).into());
+        assert!(of(&proof).unwrap().proves(&stored));
+        assert!(!of(&hex([0; 32])).unwrap().proves(&stored));
+        for bad in
+            ["", &proof[1..], &proof.to_uppercase(), &format!("{proof}0"), &format!("+{}", &proof[1..])]
+        {
+            assert!(of(bad).is_none(), "{bad}");
+        }
+        assert!(KeyProof::parse(&format!("me.short.sha256:{proof}")).is_none());
+    }
+
+    #[test]
     fn only_the_digest_of_the_same_secret_proves_a_key() {
-        let key = KeyText::from_random([1; 48]);
+        let key = KeyText::from_random([1; 48]).proof();
         for at in [0, 15, 31] {
             let mut digest = key.digest();
             digest[at] ^= 1;

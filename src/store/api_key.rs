@@ -8,7 +8,7 @@ use super::session::NO_SPACE;
 use super::spi::{Db, arg};
 use super::{caller, random, roles, uuid_v7};
 use crate::domain::invalid::{Invalid, excerpt};
-use crate::domain::key::{Allow, KeyText};
+use crate::domain::key::{Allow, KeyProof, KeyText};
 use crate::domain::path::Home;
 use crate::domain::principal::PrincipalName;
 use crate::error::{Error, Forbidden, Result};
@@ -195,7 +195,7 @@ pub fn create(
             arg(id),
             arg(holder.id),
             arg(key_name),
-            arg(text.digest().to_vec()),
+            arg(text.proof().digest().to_vec()),
             stored.as_ref().and_then(|stored| Jsonb::parse(&stored.to_string())).map(Jsonb::datum),
             arg(caller.actor_name()),
             expires.and_then(arg),
@@ -291,9 +291,9 @@ pub fn authenticate(text: &str) -> std::result::Result<Proven, ErrorReport> {
             let who = "gateways; see me.gateway_add()";
             return Err(Error::Forbidden(Forbidden::Only { action: "authenticate an API key", who }));
         };
-        let given = KeyText::parse(text);
+        let given = KeyProof::parse(text);
         // A text that is no key is looked up and hashed all the same.
-        let key = given.clone().unwrap_or_else(|| KeyText::from_random([0; 48]));
+        let key = given.clone().unwrap_or_else(|| KeyText::from_random([0; 48]).proof());
         let row = caller.db().row(&BY_LOOKUP, &[arg(key.lookup())])?;
         let stored: Vec<u8> = row.as_ref().and_then(|row| row.get(2)).unwrap_or_default();
         if !key.proves(&stored) || given.is_none() {

@@ -1,9 +1,9 @@
 //! The MCP server over HTTP, keys for it, and a plain HTTP client.
 
 use super::mcp::{program, url};
-use super::{Database, new_role};
+use super::{Database, new_role, schema};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
@@ -74,9 +74,14 @@ pub fn with_space() -> Database {
 impl Gateway {
     /// Starts it on a port of its own.
     pub fn start(database: &Database, arguments: &[&str]) -> Self {
-        let role = gateway_role(database);
+        Self::start_as(database, &gateway_role(database), arguments)
+    }
+
+    /// Starts it as a gateway that is there.
+    pub fn start_as(database: &Database, role: &str, arguments: &[&str]) -> Self {
+        schema::load(&mut database.admin());
         let mut child = program()
-            .env("MEMORY_ENGINE_URL", url(database.name(), &role))
+            .env("MEMORY_ENGINE_URL", url(database.name(), role))
             .args(["--http", "127.0.0.1:0"])
             .args(arguments)
             .stdin(Stdio::null())
@@ -126,6 +131,34 @@ impl Gateway {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
+    /// Sends pieces with a moment between them and waits until the server hangs up: all that it said.
+    pub fn raw(&self, pieces: &[&[u8]], patience: Duration) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
+        for piece in pieces {
+            // A server that has refused a request need not read it.
+            let _ = stream.write_all(piece);
+            thread::sleep(Duration::from_millis(50));
+        }
+        let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => answer.extend_from_slice(&buffer[..length]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    panic!("the server still waits after {patience:?}: {}", String::from_utf8_lossy(&answer))
+                }
+                Err(_) => break,
+            }
+        }
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The head of a request, with more headers.
     pub fn head(&self, more: &str) -> String {
         format!(
@@ -147,10 +180,15 @@ impl Gateway {
         answer.json()
     }
 
-    /// Calls a tool: its result.
+    /// Calls a tool: its result, in which a structured answer matches the tool's output schema.
     pub fn call(&self, key: &str, tool: &str, arguments: Value) -> Value {
         let answer = self.request(key, "tools/call", json!({"name": tool, "arguments": arguments}));
-        answer.get("result").unwrap_or_else(|| panic!("{tool}: {answer}")).clone()
+        let result = answer.get("result").unwrap_or_else(|| panic!("{tool}: {answer}")).clone();
+        match result.get("structuredContent") {
+            Some(answer) => schema::check_answer(tool, answer),
+            None => assert_eq!(result["isError"], true, "{tool}: {result}"),
+        }
+        result
     }
 
     /// Calls a tool that has to succeed: the structured answer.

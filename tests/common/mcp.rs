@@ -143,6 +143,16 @@ impl Server {
         }
     }
 
+    /// The next message, whatever it is.
+    pub fn next_message(&mut self) -> Value {
+        self.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("no message: {error}"))
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next message without an id.
     pub fn other(&mut self) -> Value {
         loop {
@@ -183,6 +193,11 @@ impl Server {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
+    /// The output schema of a tool.
+    pub fn schema(&self, tool: &str) -> &Value {
+        self.schemas.get(tool).unwrap_or_else(|| panic!("{tool} is not listed"))
+    }
+
     /// Calls a tool: its result, in which the structured answer matches the tool's schema.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
@@ -190,8 +205,7 @@ impl Server {
         if result["isError"] == true {
             assert!(result.get("structuredContent").is_none(), "{result}");
         } else {
-            let schema = self.schemas.get(tool).unwrap_or_else(|| panic!("{tool} is not listed"));
-            schema::check(schema, &result["structuredContent"], tool);
+            schema::check(self.schema(tool), &result["structuredContent"], tool);
         }
         result
     }

@@ -200,7 +200,7 @@ pub trait Calls {
     /// Runs SQL whose one value is JSON (or null).
     fn json(&mut self, sql: &str, args: &[&(dyn postgres::types::ToSql + Sync)]) -> Answer;
 
-    /// Runs a tool through `me.mcp_call`.
+    /// Runs a tool through `me.mcp_call`; what it answers has to match the tool's output schema.
     fn tool(&mut self, name: &str, args: &Value) -> Answer;
 
     /// Calls a function of schema `me` by named arguments, each given as JSON and converted to the type it has there.
@@ -220,7 +220,10 @@ impl Calls for Client {
     }
 
     fn tool(&mut self, name: &str, args: &Value) -> Answer {
-        self.json("me.mcp_call($1, $2::text::jsonb)", &[&name, &args.to_string()])
+        let answer = self.json("me.mcp_call($1, $2::text::jsonb)", &[&name, &args.to_string()])?;
+        schema::load(self);
+        schema::check_answer(name, &answer);
+        Ok(answer)
     }
 
     fn function(&mut self, name: &str, args: &Value) -> Answer {

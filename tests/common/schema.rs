@@ -1,7 +1,59 @@
 //! JSON Schema, as far as the tools use it. A keyword that is not known here fails the test instead of being passed
 //! over.
 
-use serde_json::Value;
+use postgres::Client;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+// One catalogue for all databases of a run: it is part of the library.
+static SCHEMAS: OnceLock<HashMap<String, Value>> = OnceLock::new();
+
+/// Reads the catalogue, unless it was read before.
+pub fn load(client: &mut Client) {
+    SCHEMAS.get_or_init(|| {
+        let text: String = client.query_one("select me.mcp_tools('all')::text", &[]).unwrap().get(0);
+        let tools: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let named =
+            |mut tool: Value| (tool["name"].as_str().unwrap().to_owned(), tool["outputSchema"].take());
+        tools.into_iter().map(named).collect()
+    });
+}
+
+/// Fails unless the answer of a tool matches the output schema that the catalogue has for it.
+pub fn check_answer(tool: &str, answer: &Value) {
+    let schemas = SCHEMAS.get().expect("the catalogue was read");
+    check(schemas.get(tool).unwrap_or_else(|| panic!("{tool} is not listed")), answer, tool);
+}
+
+/// The places of a value at which the schema would let something else stand, of a type that no answer has there.
+pub fn undescribed(schema: &Value, value: &Value, place: &str) -> Vec<String> {
+    let mut places = Vec::new();
+    let mut pointers = Vec::new();
+    collect(value, String::new(), &mut pointers);
+    for pointer in pointers {
+        let mut other = value.clone();
+        let spot = other.pointer_mut(&pointer).unwrap();
+        *spot = if spot.is_object() { json!("other") } else { json!({ "other": {} }) };
+        if matches(schema, &other, place).is_ok() {
+            places.push(format!("{place}{pointer}"));
+        }
+    }
+    places
+}
+
+fn collect(value: &Value, pointer: String, into: &mut Vec<String>) {
+    let mut add = |key: &str, field: &Value| {
+        let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        into.push(pointer.clone());
+        collect(field, pointer, into);
+    };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| add(key, field)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(n, item)| add(&n.to_string(), item)),
+        _ => {}
+    }
+}
 
 /// Fails unless a value matches a schema.
 pub fn check(schema: &Value, value: &Value, place: &str) {

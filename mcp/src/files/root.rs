@@ -2,9 +2,12 @@
 //! walks the path from the open root, step by step.
 
 use cap_std::ambient_authority;
+#[cfg(unix)]
+use cap_std::fs::OpenOptionsExt;
 use cap_std::fs::{Dir, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The largest file that is read.
 const MAX_FILE: u64 = 128 << 20;
@@ -97,11 +100,15 @@ impl Root {
     /// The text of a file.
     pub fn read(&self, path: &Path) -> Result<String, String> {
         let told = |error: io::Error| problem(path, &error);
-        // Looked at before it is opened: opening a pipe waits for its other end.
-        if !self.is_file(path)? {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Opening a pipe would wait for its other end; and only what is open stays what it is.
+        #[cfg(unix)]
+        options.custom_flags(libc::O_NONBLOCK);
+        let file = self.dir.open_with(path, &options).map_err(told)?;
+        if !file.metadata().map_err(told)?.is_file() {
             return Err(format!("{path:?} is no file"));
         }
-        let file = self.dir.open(path).map_err(told)?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(told)?;
         if bytes.len() as u64 > MAX_FILE {
@@ -119,14 +126,18 @@ impl Root {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             self.dir.create_dir_all(folder).map_err(told)?;
         }
-        let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+        // A name of its own for each, so that two who write the same file do not write into each other's; and never
+        // one that is there, which may be a link.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let beside =
+            path.with_file_name(format!(".{}.{}-{number}.part", name.to_string_lossy(), std::process::id()));
         let written = (|| {
-            let mut file =
-                self.dir.open_with(&beside, OpenOptions::new().write(true).create(true).truncate(true))?;
+            let mut file = self.dir.open_with(&beside, OpenOptions::new().write(true).create_new(true))?;
             file.write_all(text.as_bytes())?;
             self.dir.rename(&beside, &self.dir, path)
         })();
-        if written.is_err() {
+        if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists) {
             let _ = self.dir.remove_file(&beside);
         }
         written.map_err(told)
@@ -235,6 +246,64 @@ mod tests {
         assert!(root.write(Path::new("sub/link.md"), "new").is_ok(), "the link is replaced, not followed");
         assert_eq!(fs::read_to_string(folder.0.join("secret.md")).unwrap(), "secret.md");
         assert!(!folder.0.join("planted.md").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_file_and_nobody_waits_for_it() {
+        let folder = Folder::new("pipe");
+        let path = folder.0.join("root/pipe.json");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let root = folder.root();
+        assert!(root.read(Path::new("pipe.json")).unwrap_err().contains("is no file"));
+        assert!(root.read(Path::new("sub")).is_err());
+    }
+
+    #[test]
+    fn those_who_write_the_same_file_at_once_do_not_mix() {
+        let folder = Folder::new("same");
+        let root = folder.root();
+        let texts: Vec<String> = (0..8).map(|n| n.to_string().repeat(200_000)).collect();
+        std::thread::scope(|scope| {
+            for text in &texts {
+                scope.spawn(|| root.write(Path::new("out.json"), text).unwrap());
+            }
+        });
+        let written = fs::read_to_string(folder.0.join("root/out.json")).unwrap();
+        assert!(texts.contains(&written));
+        assert_eq!(fs::read_dir(folder.0.join("root")).unwrap().count(), 2, "the folder and the file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_changes_while_it_is_used_leads_nowhere() {
+        use std::os::unix::fs::symlink;
+        let folder = Folder::new("race");
+        fs::create_dir_all(folder.0.join("secret")).unwrap();
+        fs::write(folder.0.join("secret/a.json"), "secret").unwrap();
+        fs::write(folder.0.join("root/sub/a.json"), "inside").unwrap();
+        symlink("sub", folder.0.join("root/d")).unwrap();
+        let root = folder.root();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (place, next) = (folder.0.join("root/d"), folder.0.join("root/next"));
+                for target in ["sub", "../secret"].iter().cycle() {
+                    symlink(target, &next).unwrap();
+                    fs::rename(&next, &place).unwrap();
+                    if done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+            for n in 0..2000 {
+                assert!(root.read(Path::new("d/a.json")).map_or(true, |text| text == "inside"));
+                let _ = root.write(Path::new(&format!("d/planted-{}.json", n % 4)), "x");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_dir(folder.0.join("secret")).unwrap().count(), 1, "nothing was planted");
     }
 
     #[test]

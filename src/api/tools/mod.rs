@@ -12,6 +12,7 @@ use std::cell::OnceCell;
 const FILES: &[&str] = &[
     include_str!("access.json"),
     include_str!("capsule.json"),
+    include_str!("capsule_answers.json"),
     include_str!("memory.json"),
     include_str!("organise.json"),
     include_str!("search.json"),
@@ -208,6 +209,45 @@ mod tests {
             }
             assert_eq!(tool["outputSchema"]["type"], "object", "{}", tool["name"]);
         }
+    }
+
+    #[test]
+    fn every_answer_is_described_down_to_its_leaves() {
+        fn look(schema: &Value, place: &str, loose: &mut Vec<String>) {
+            let says = |keyword: &str| schema.get(keyword).is_some();
+            if !(says("type") || says("enum") || says("const")) {
+                loose.push(place.to_owned());
+            }
+            let is = |kind: &str| match &schema["type"] {
+                Value::Array(kinds) => kinds.iter().any(|one| one == kind),
+                one => one == kind,
+            };
+            if is("array") {
+                look(&schema["items"], &format!("{place}[]"), loose);
+            }
+            if is("object") {
+                match schema["properties"].as_object() {
+                    Some(fields) => {
+                        fields
+                            .iter()
+                            .for_each(|(name, field)| look(field, &format!("{place}.{name}"), loose));
+                    }
+                    // Metadata is the writer's own.
+                    None if place.ends_with(".meta") => {}
+                    None => look(&schema["additionalProperties"], &format!("{place}.*"), loose),
+                }
+            }
+        }
+        let mut loose = Vec::new();
+        for tool in definitions("all", false) {
+            let name = tool["name"].as_str().unwrap();
+            look(&tool["outputSchema"], name, &mut loose);
+            let required = tool["outputSchema"]["required"].as_array().map_or(0, Vec::len);
+            assert!(required > 0 || name.starts_with("me_memory_get"), "{name} promises nothing");
+        }
+        assert!(loose.is_empty(), "{loose:?}");
+        look(&json!({"type": "object", "properties": {"a": {}, "b": {"type": "object"}}}), "t", &mut loose);
+        assert_eq!(loose, ["t.a", "t.b.*"]);
     }
 
     #[test]
