@@ -150,6 +150,117 @@ fn unknown_arguments_are_refused_by_name_and_objects_as_strings_accepted() {
     assert!(said.contains("levels"), "scalars are not coerced: {said}");
 }
 
+/// Reported of others: clients that send objects and arrays as strings, or leave the arguments out.
+#[test]
+fn tool_arguments_that_arrive_as_strings_are_taken_for_what_they_hold() {
+    let database = Database::new();
+    let mut server = open(&database, &[]);
+    let place = "/share/q49";
+    server.ok(
+        "me_memory_create",
+        json!({"content": "{\"looks\":\"like json\"}", "tree": place, "name": "s", "meta": "{\"k\":1}", "temporal": null}),
+    );
+    let found = server.call(
+        "me_memory_search",
+        json!({"tree": place, "meta": "{\"k\":1}", "limit": 5, "select": "[\"id\",\"name\"]", "format": "json"}),
+    );
+    let answer = &found["structuredContent"];
+    assert_eq!((&answer["total"], &answer["limit"]), (&json!(1), &json!(5)));
+    assert_eq!(serde_json::from_str::<Value>(&text(&found)).unwrap(), *answer);
+    let tree = server.request("tools/call", json!({"name": "me_memory_tree"}));
+    assert_eq!(tree["result"]["structuredContent"]["nodes"].as_array().map(Vec::len), Some(2), "{tree}");
+    let stored = server.ok("me_memory_get_by_path", json!({"path": "/share/q49/s"}));
+    assert_eq!(
+        (&stored["content"], &stored["meta"]),
+        (&json!("{\"looks\":\"like json\"}"), &json!({"k": 1}))
+    );
+    // Only what holds the kind of value that is expected; scalars are never coerced.
+    for arguments in [
+        json!({"tree": place, "limit": "5"}),
+        json!({"tree": place, "meta": "[1]"}),
+        json!({"tree": place, "meta": "7"}),
+        json!({"tree": place, "meta": "{"}),
+        json!({"tree": place, "select": "{}"}),
+        json!({"tree": ["/share"], "limit": 5}),
+    ] {
+        let (said, particulars) = server.refused("me_memory_search", arguments.clone());
+        assert_eq!(particulars["code"], "VALIDATION", "{arguments}: {said}");
+    }
+}
+
+/// Reported of others: arguments that are accepted and ignored, and names that SQL cannot say without quotes.
+#[test]
+fn no_argument_is_accepted_and_ignored_and_every_name_can_be_said_in_sql() {
+    let database = Database::new();
+    let mut server = open(&database, &[]);
+    for (name, p) in [("a", 3), ("b", 1)] {
+        server.ok(
+            "me_memory_create",
+            json!({"content": "p", "tree": "/share/q51", "name": name, "meta": {"p": p}}),
+        );
+    }
+    let (said, particulars) =
+        server.refused("me_memory_search", json!({"tree": "/share/q51", "tags": ["x"]}));
+    assert!(said.contains("tags") && particulars["argument"] == "tags", "{said}");
+    let found = server
+        .ok("me_memory_search", json!({"tree": "/share/q51", "metaPredicate": "$.p >= 2", "format": "json"}));
+    assert_eq!(found["total"], 1);
+    let mut admin = database.admin();
+    let sql = "select me.memory_search(tree => '/share/q51', meta_predicate => '$.p >= 2')->>'total'";
+    assert_eq!(admin.query_one(sql, &[]).unwrap().get::<_, String>(0), "1");
+    let mixed = "select count(*) from pg_proc p, unnest(p.proargnames) a
+                 where p.pronamespace = 'me'::regnamespace and a <> lower(a)";
+    assert_eq!(admin.query_one(mixed, &[]).unwrap().get::<_, i64>(0), 0);
+    for tool in server.tools() {
+        let mut arguments = json!({});
+        arguments["no_such_argument"] = json!(1);
+        let answer = server.request("tools/call", json!({"name": tool["name"], "arguments": arguments}));
+        assert!(answer.to_string().contains("no_such_argument"), "{answer}");
+    }
+}
+
+#[test]
+fn a_database_that_is_restarted_under_two_hundred_calls_leaves_each_with_one_answer() {
+    let database = Database::new();
+    let mut server = open(&database, &[]);
+    server.ok("me_memory_create", json!({"content": "first", "tree": PIECE, "name": "first"}));
+    let mut elsewhere = common::connect("postgres", &superuser());
+    let name = database.name();
+    let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
+    let mut ids = Vec::new();
+    for n in 0..200 {
+        let content = json!({"content": format!("memory {n}"), "tree": PIECE, "name": format!("n{n}")});
+        ids.push((
+            n % 2 == 0,
+            match n % 2 {
+                0 => server.start_call("me_memory_create", content),
+                _ => server.start_call("me_memory_get_by_path", json!({"path": format!("{PIECE}/first")})),
+            },
+        ));
+        if n == 60 {
+            // Half a line, and the rest of it after the restart.
+            server.write(b"{\"jsonrpc\":\"2.0\",\"id\":\"half\",");
+            elsewhere
+                .batch_execute(&format!("alter database \"{name}\" allow_connections false; {end}"))
+                .unwrap();
+            elsewhere.batch_execute(&format!("alter database \"{name}\" allow_connections true")).unwrap();
+            server.write(b"\"method\":\"ping\"}\n");
+        }
+    }
+    assert_eq!(server.answer(&json!("half"))["result"], json!({}));
+    let (mut made, mut unknown) = (0, 0);
+    for (writes, id) in ids {
+        let result = server.answer(&id)["result"].clone();
+        let failed = result["isError"] == true;
+        assert!(!failed || result["_meta"]["error"]["code"] == "UNAVAILABLE", "{result}");
+        made += i64::from(writes && !failed);
+        unknown += i64::from(writes && failed);
+    }
+    let count = server.ok("me_memory_count", json!({"tree": PIECE}))["count"].as_i64().unwrap() - 1;
+    assert!((made..=made + unknown).contains(&count), "{count} of {made} and perhaps {unknown}");
+    assert!(made >= 60, "what was asked long after the restart is done: {made}");
+}
+
 #[test]
 fn a_locked_server_knows_one_space() {
     let database = Database::new();
