@@ -5,7 +5,7 @@
 //! once with `value`. What `effect` expects must hold of the second outcome and must not hold of the first. With `then`,
 //! the outcome is that of another call afterwards.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 
@@ -118,8 +118,8 @@ impl World {
         let beside = format!("{space}-b");
         let mut results = Results::default();
         for step in case.0["setup"].as_array().into_iter().flatten() {
-            let at = if step[2] == "beside" { &beside } else { space };
-            if at == &beside {
+            let at = if step[2] == "beside" { beside.as_str() } else { space };
+            if at == beside {
                 self.open_space(at);
             }
             let outcome = self.outcome(step[0].as_str().unwrap(), results.resolve(&step[1])?, at);

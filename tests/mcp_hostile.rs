@@ -1,6 +1,6 @@
 //! The MCP server against clients that mean no good, or are broken: over HTTP and over a pipe.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The MCP server over HTTP: keys, who a call runs as, and what a request may not be.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 

@@ -3,7 +3,7 @@
 //! Three seconds unless `MEMORY_ENGINE_SOAK_SECONDS` says otherwise; a long run is
 //! `MEMORY_ENGINE_SOAK_SECONDS=60 scripts/test client soak`, and prints what it saw.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The connection of the MCP server to a database that speaks TLS: what is encrypted, and which server is believed.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod common;
 
