@@ -182,7 +182,12 @@ const SIGNATURES: &str = "
 #[test]
 fn every_function_is_documented_as_it_is_and_has_an_example_that_runs() {
     let database = Database::new();
-    let reference: String = documents().into_iter().map(|(_, text)| text).collect();
+    // The catalogue is made from the database; what is meant here was written for readers.
+    let reference: String = documents()
+        .into_iter()
+        .filter(|(path, _)| !path.ends_with("catalogue.md"))
+        .map(|(_, text)| text)
+        .collect();
     let examples: String = documents()
         .iter()
         .flat_map(|(_, text)| blocks(text))
@@ -216,4 +221,50 @@ fn every_setting_is_in_the_readme() {
         .filter(|name| !readme.contains(&format!("`{name}`")))
         .collect();
     assert!(missing.is_empty(), "README.md lacks {missing:?}");
+}
+
+#[test]
+fn every_error_code_is_in_the_readme() {
+    let source = std::fs::read_to_string(root().join("src/error.rs")).unwrap();
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let codes: BTreeSet<&str> = source
+        .split("pub fn code(")
+        .nth(1)
+        .unwrap()
+        .split("\n    }\n")
+        .next()
+        .unwrap()
+        .split('"')
+        .filter(|word| word.len() > 3 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+        .collect();
+    assert!(codes.len() > 8, "{codes:?}");
+    let missing: Vec<&&str> =
+        codes.iter().filter(|code| !readme.contains(&format!("| `{code}` |"))).collect();
+    assert!(missing.is_empty(), "README.md lacks {missing:?}");
+}
+
+#[test]
+fn the_catalogue_page_is_that_of_a_fresh_database() {
+    let database = Database::new();
+    let output =
+        Command::new(root().join("scripts/catalogue")).args(["print", database.name()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let now = String::from_utf8(output.stdout).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/catalogue.md")).unwrap();
+    let differs = now.lines().zip(page.lines()).position(|(now, page)| now != page);
+    assert!(
+        now == page,
+        "docs/catalogue.md is out of date (line {}): run scripts/catalogue write",
+        differs.unwrap_or_else(|| now.lines().count().min(page.lines().count())) + 1
+    );
+}
+
+#[test]
+fn every_page_is_in_the_index() {
+    let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
+    for (path, _) in documents() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let listed = name == "README.md" || index.contains(&format!("]({name})"));
+        assert!(listed, "docs/README.md does not list {name}");
+    }
 }
