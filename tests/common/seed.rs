@@ -48,11 +48,13 @@ pub fn wait_for(client: &mut Client, sql: &str) {
 pub type Sum = (String, i64, String);
 
 /// One checksum for every table of the schema: contents, versions, history, digests, seals, grants, vectors, capsules.
-/// The key of the capsules' fingerprints is not part of a dump.
+/// Without those that dumps leave empty on purpose: the key of the capsules' fingerprints, what was erased.
 pub fn checksums(client: &mut Client) -> Vec<Sum> {
     let tables = "select format('%I.%I', n.nspname, c.relname)
         from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
-        where n.nspname = 'me' and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'capsule_secret'
+        where n.nspname = 'me' and c.relkind in ('r', 'p') and not c.relispartition and not exists (
+          select from pg_extension as e, unnest(e.extconfig, e.extcondition) as t (relation, condition)
+          where t.relation = c.oid and t.condition = 'where false')
         order by 1";
     let tables: Vec<String> = client.query(tables, &[]).unwrap().into_iter().map(|row| row.get(0)).collect();
     tables
