@@ -11,6 +11,7 @@ pub mod matcher;
 pub mod mcp;
 pub mod schema;
 pub mod seed;
+pub mod server;
 pub mod steps;
 pub mod stub;
 pub mod tls;
