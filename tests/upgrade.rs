@@ -237,3 +237,22 @@ fn every_function_of_an_old_catalogue_answers_or_refuses() {
         }
     }
 }
+
+/// It has to wait for the update, and would otherwise be started again as soon as it has left.
+#[test]
+fn the_worker_rests_where_the_objects_are_of_another_version() {
+    let database = old_database();
+    let mut client = database.admin();
+    let of_ours = "select backend_start::text from pg_stat_activity
+        where datname = current_database() and backend_type = 'memory_engine worker'";
+    let mut seen = std::collections::BTreeSet::new();
+    // The launcher looks at every database again.
+    client.batch_execute("select pg_reload_conf()").unwrap();
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < std::time::Duration::from_secs(3) {
+        client.batch_execute("select pg_stat_clear_snapshot()").unwrap();
+        seen.extend(client.query(of_ours, &[]).unwrap().into_iter().map(|row| row.get::<_, String>(0)));
+    }
+    // Another test may have the configuration read again meanwhile.
+    assert!(seen.len() <= 3, "{} workers began", seen.len());
+}

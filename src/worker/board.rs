@@ -164,6 +164,13 @@ impl Slot {
         }
     }
 
+    /// Leaves the database alone until an instant, unless somebody calls.
+    pub fn rest(&self, until: i64) {
+        self.wanted.store(false, Ordering::SeqCst);
+        self.due.store(0, Ordering::SeqCst);
+        self.upkeep.store(until, Ordering::SeqCst);
+    }
+
     /// Enters this process as the worker.
     pub fn enter(&self, pid: i32) {
         self.latch.store(my_latch(), Ordering::SeqCst);

@@ -18,6 +18,8 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// How long a database is left alone in which no worker can begin, in microseconds.
+const REST_MICROS: i64 = 60_000_000;
 /// How long claimed entries are the worker's, in seconds.
 const LOCK_SECONDS: f64 = 300.0;
 /// How often finishing is tried again for a memory that somebody is changing, and how long it waits between.
@@ -40,11 +42,14 @@ pub extern "C-unwind" fn memory_engine_worker_main(argument: pg_sys::Datum) {
     if !transaction(|| Ok(is_installed())) {
         return slot.free();
     }
-    // Where the objects are those of another version, whoever writes next after the update calls again.
     if try_transaction("start", store::alone) == Some(true) {
         let orphans = transaction(store::adopt_orphans);
         let careful = if orphans > 1 { orphans } else { 0 };
         Worker { slot, pauses: HashMap::new(), careful, upkeep: Upkeep::new(slot) }.run();
+    } else {
+        // The objects are those of another version, or another worker is still here. What called is still wanted, but
+        // the launcher would start the next worker at once.
+        slot.rest(now().saturating_add(REST_MICROS));
     }
     slot.worker.store(0, Ordering::SeqCst);
     if slot.wanted.load(Ordering::SeqCst) {
