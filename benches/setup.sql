@@ -13,6 +13,13 @@ from generate_series(1, 10) as chunk;
 create schema plain;
 create table plain.memory (like me.memory including all);
 insert into plain.memory select * from me.memory;
+-- The same with an index over its text, like the one that the memories have in a table of its own.
+create table plain.memory_text (
+  like me.memory including all,
+  lexemes tsvector generated always as (to_tsvector('pg_catalog.english', content)) stored
+);
+create index on plain.memory_text using gin (lexemes) with (fastupdate = on, gin_pending_list_limit = 512);
+insert into plain.memory_text select * from me.memory;
 create role reader login;
 grant select on plain.memory to reader;
 grant usage on schema plain to reader;
@@ -22,5 +29,5 @@ begin
   perform me.access_grant('reader', '/share', 'read');
 end
 $$;
-vacuum (analyze) me.memory, plain.memory, me.memory_event;
+vacuum (analyze) me.memory, me.memory_event, me.memory_lexeme, plain.memory, plain.memory_text;
 checkpoint;
