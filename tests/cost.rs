@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Calls, Database};
+use common::{Calls, Database, new_role};
 use postgres::Client;
 use serde_json::{Value, json};
 
@@ -54,6 +54,46 @@ fn calls_about_one_memory_read_a_handful_of_rows_in_a_space_of_thousands() {
                 client.function(function, &args).unwrap_or_else(|refusal| panic!("{function}: {refusal:?}"));
                 let read = rows_read(&mut client) - before;
                 assert!(read < 100, "{function} read {read} rows the {n}. time, statistics: {statistics:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_history_of_one_memory_is_looked_up_in_the_view_too() {
+    let database = Database::new();
+    let mut client = database.admin();
+    for chunk in 0..MEMORIES / 1000 {
+        let memories: Vec<Value> = (0..1000)
+            .map(|n| json!({"content": format!("memory {n}"), "tree": format!("share/{chunk}"), "name": format!("n{n}")}))
+            .collect();
+        client.function("memory_batch_create", &json!({"memories": memories})).unwrap();
+    }
+    let record = client.tool("me_memory_get_by_path", &json!({"path": "share/1/n500"})).unwrap();
+    let reader = new_role("cost_reader");
+    client.function("space_member_add", &json!({"principal": reader})).unwrap();
+    client
+        .function("access_grant", &json!({"principal": reader, "tree": "share", "access": "read"}))
+        .unwrap();
+    let id = record["id"].as_str().unwrap();
+    let wheres = [
+        format!("memory_id = '{id}'"),
+        format!("space = 'default' and memory_id = '{id}'"),
+        format!("memory_id = '{id}' and at > now() - interval '1 day' order by event_id desc limit 5"),
+    ];
+    for statistics in ["", "analyze"] {
+        client.batch_execute(statistics).unwrap();
+        for role in [reader.as_str(), "none"] {
+            for condition in &wheres {
+                let before = rows_read(&mut client);
+                client.batch_execute(&format!("set role {role}")).unwrap();
+                let events = client
+                    .query(&format!("select event_id from me.memory_events where {condition}"), &[])
+                    .unwrap();
+                client.batch_execute("reset role").unwrap();
+                assert_eq!(events.len(), 1);
+                let read = rows_read(&mut client) - before;
+                assert!(read < 100, "{condition} as {role} read {read} rows, statistics: {statistics:?}");
             }
         }
     }
