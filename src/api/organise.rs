@@ -17,6 +17,7 @@ use crate::store::session::{self, Session};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
+use std::fmt::Write;
 
 type Answer = std::result::Result<Jsonb, ErrorReport>;
 
@@ -57,8 +58,14 @@ pub fn tree(tree: Option<&str>, levels: Option<i64>, space: Option<&str>) -> Ans
         |home| Ok(TreePath::parse("tree", tree.unwrap_or_default(), home)?),
         |session, root| store::list_trees(session, &root, levels),
     )?;
-    let nodes: Vec<_> = nodes.iter().map(|(path, count)| json!({"path": path, "count": count})).collect();
-    Ok(result(&json!({ "nodes": nodes }).to_string())?)
+    // Paths hold nothing that JSON would escape.
+    let mut json = String::from(r#"{"nodes":["#);
+    for (at, (path, count)) in nodes.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        let _ = write!(json, r#"{comma}{{"path":"{path}","count":{count}}}"#);
+    }
+    json.push_str("]}");
+    Ok(result(&json)?)
 }
 
 /// Runs `memory_delete_tree`.

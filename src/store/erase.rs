@@ -1,8 +1,9 @@
 //! Erases a memory for good: its row, the payload of its history, and whatever else was made of its content.
 
+use super::change;
 use super::embedding;
 use super::lexical;
-use super::memory::{self, no_memory, uuid};
+use super::memory::{no_memory, uuid};
 use super::operation::Operation;
 use super::session::{Session, stored_tree};
 use super::spi::arg;
@@ -10,7 +11,7 @@ use crate::domain::access::Level;
 use crate::domain::history::Reason;
 use crate::domain::id::Id;
 use crate::error::{Error, Forbidden, Result};
-use crate::statement;
+use crate::{statement, writing};
 
 statement!(
     /// The trees at which the history of a memory still has its payload.
@@ -25,7 +26,7 @@ statement!(
     ["delete from me.memory_lexeme as l where l.space = $1 and l.memory_id = $2"],
     [TEXTOID, UUIDOID]
 );
-statement!(
+writing!(
     /// Records the purge and empties the events; the queue forgets the memory.
     PURGE,
     [
@@ -34,14 +35,14 @@ statement!(
         include_str!("unqueue.sql"),
         "select count(*) from emptied"
     ],
-    [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID]
+    [UUIDOID, TEXTOID]
 );
 
 /// Erases a memory, live or deleted, with the payload of its history; answers how many events lost theirs.
 ///
 /// The caller needs write wherever something is erased: where the memory is, and where it has been.
 pub fn purge(session: &Session, operation: &Operation, id: Id, reason: &Reason) -> Result<i64> {
-    let live = memory::lock(session, id)?;
+    let live = change::lock(session, id)?;
     let mut trees = Vec::new();
     for row in session.db().run(&TREES, &[arg(session.space()), arg(uuid(id))])? {
         trees.push(stored_tree(&row.need::<String>(1)?)?);

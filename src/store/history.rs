@@ -2,6 +2,7 @@
 
 use super::jsonb::Jsonb;
 use super::memory::{find_path, no_memory, readable, record, stored_id, uuid};
+use super::payload::{self, Payload, State, temporal};
 use super::session::Session;
 use super::spi::arg;
 use crate::domain::access::Level;
@@ -13,6 +14,7 @@ use crate::domain::path::MemoryPath;
 use crate::error::{Error, Result};
 use crate::statement;
 use pgrx::pg_sys::Datum;
+use pgrx::prelude::*;
 
 statement!(
     per call NEWEST_FIRST,
@@ -60,7 +62,7 @@ statement!(
       order by e.event_id desc limit 1"],
     [TEXTOID, TEXTOID, TEXTOID]
 );
-statement!(AS_OF, [include_str!("memory_as_of.sql")], [TEXTOID, UUIDOID, TEXTOID, TIMESTAMPTZOID]);
+statement!(AS_OF, [include_str!("memory_as_of.sql")], [TEXTOID, UUIDOID, TIMESTAMPTZOID]);
 statement!(PATH_AS_OF, [include_str!("path_as_of.sql")], [TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID]);
 
 /// One page of events.
@@ -174,13 +176,32 @@ pub fn get_by_path_as_of(session: &Session, path: &MemoryPath, at: Instant) -> R
 }
 
 fn find_as_of(session: &Session, id: Id, at: Instant) -> Result<Option<Jsonb>> {
-    let row = session
-        .db()
-        .row(&AS_OF, &[arg(session.space()), arg(uuid(id)), session.home_label(), instant(at)])?;
-    match row {
-        Some(row) if readable(session, &row)? => Ok(Some(record(&row, 2)?)),
-        _ => Ok(None),
+    let args = [arg(session.space()), arg(uuid(id)), instant(at)];
+    let Some(row) = session.db().row(&AS_OF, &args)? else { return Ok(None) };
+    if !readable(session, &row)? {
+        return Ok(None);
     }
+    let (tree, name, content): (String, Option<String>, String) = (row.need(1)?, row.get(2), row.need(3)?);
+    let time = |column| row.get(column).map(|at: TimestampWithTimeZone| Instant::from_micros(i64::from(at)));
+    let payload = Payload {
+        tree: &tree,
+        name: name.as_deref(),
+        content: &content,
+        meta: "".into(),
+        stored_meta: row.raw(4).map(Jsonb::from_raw),
+        temporal: temporal(row.get(5), row.get(6)),
+    };
+    let created_by: String = row.need(11)?;
+    let state = State {
+        id: uuid(id),
+        version: row.need(7)?,
+        version_hash: row.need(8)?,
+        has_embedding: row.need(9)?,
+        created_at: time(10).ok_or_else(|| Error::Internal("a past state has no beginning".into()))?,
+        created_by: &created_by,
+        updated_at: time(12),
+    };
+    payload::record(session, &payload, &state).map(Some)
 }
 
 /// What is wrong when no version can be found: the same words whether memory, version or right is missing (ERR-4).

@@ -7,7 +7,7 @@ use pgrx::nullable::Nullable;
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
-use pgrx::{FromDatum, IntoDatum, direct_function_call_as_datum, pg_sys};
+use pgrx::{FromDatum, IntoDatum, direct_function_call, direct_function_call_as_datum, pg_sys};
 use std::ffi::CString;
 
 /// A `jsonb` datum. It lives as long as the memory context it was made in: for arguments and results, the call's.
@@ -51,6 +51,19 @@ impl Jsonb {
     /// Whether it is JSON `null`.
     pub fn is_json_null(self) -> bool {
         self.text() == "null"
+    }
+
+    /// Whether it is the very same datum.
+    pub fn is(self, other: Self) -> bool {
+        self.0.value() == other.0.value()
+    }
+
+    /// Whether it equals another value, as the server compares them: numbers by what they are worth.
+    pub fn equals(self, other: Self) -> bool {
+        // SAFETY: both datums are jsonb.
+        self.is(other)
+            || unsafe { direct_function_call::<bool>(pg_sys::jsonb_eq, &[Some(self.0), Some(other.0)]) }
+                == Some(true)
     }
 
     /// Parses JSON text. Text that is no JSON raises the server's own error (22P02, 22P05, 54001).

@@ -2,22 +2,17 @@
 //!
 //! Nobody but the owner may execute them.
 
+use super::digest::{self, Fields, Said};
 use super::jsonb::Jsonb;
+use super::payload::{Payload, temporal};
 use super::{random, uuid_v7};
 use crate::domain::instant::Instant;
 use crate::domain::path::{Home, TreePath};
-use crate::domain::temporal::Temporal;
-use crate::domain::version::{VersionHash, write_canonical};
+use crate::domain::version::VersionHash;
 use pgrx::prelude::*;
-use sha2::{Digest, Sha256};
 
 fn instant(at: TimestampWithTimeZone) -> Instant {
     Instant::from_micros(i64::from(at))
-}
-
-fn temporal(start: Option<TimestampWithTimeZone>, end: Option<TimestampWithTimeZone>) -> Option<Temporal> {
-    let (start, end) = (instant(start?), instant(end?));
-    Some(Temporal::from_stored(start, end))
 }
 
 /// An instant as responses show it (REC-4).
@@ -77,21 +72,18 @@ fn payload_digest(
     end: Option<TimestampWithTimeZone>,
     content: Option<&str>,
 ) -> Option<Vec<u8>> {
-    let mut hasher = Sha256::new();
-    hasher.update(salt?);
-    write_canonical(
-        &mut |bytes: &[u8]| hasher.update(bytes),
-        tree?,
+    let payload = Payload {
+        tree: tree?,
         name,
-        &meta?.text(),
-        temporal(start, end).as_ref(),
-        content?,
-    );
-    Some(hasher.finalize().to_vec())
+        content: content?,
+        meta: meta?.text().into(),
+        stored_meta: meta,
+        temporal: temporal(start, end),
+    };
+    Some(digest::of_payload(salt?, &payload).to_vec())
 }
 
-/// SHA-256 over everything an event says besides its payload, and the payload's digest. Each field is written
-/// with its length before it, so that no two events give the same bytes.
+/// SHA-256 over everything an event says besides its payload, and the payload's digest.
 #[pg_extern(immutable, parallel_safe, name = "_event_digest")]
 #[allow(clippy::too_many_arguments, reason = "an event has that many columns")]
 fn event_digest(
@@ -111,23 +103,23 @@ fn event_digest(
     content_version: i64,
     payload_digest: &[u8],
 ) -> Vec<u8> {
-    let mut fields = Fields::default();
-    fields.put(Some(space.as_bytes()));
-    fields.put(Some(event_id.as_bytes()));
-    fields.put(Some(&i64::from(at).to_be_bytes()));
-    fields.put(Some(operation.as_bytes()));
-    fields.put(Some(operation_id.as_bytes()));
-    fields.put(cause.map(str::as_bytes));
-    fields.put(actor_id.as_ref().map(|id| &id.as_bytes()[..]));
-    fields.put(actor_name.map(str::as_bytes));
-    fields.put(api_key_id.as_ref().map(|id| &id.as_bytes()[..]));
-    fields.put(api_key_name.map(str::as_bytes));
-    fields.put(Some(memory_id.as_bytes()));
-    fields.put(Some(tree.as_bytes()));
-    fields.put(Some(&version.to_be_bytes()));
-    fields.put(Some(&content_version.to_be_bytes()));
-    fields.put(Some(payload_digest));
-    fields.digest()
+    let said = Said {
+        space,
+        event_id: event_id.as_bytes(),
+        at: i64::from(at),
+        operation,
+        operation_id: operation_id.as_bytes(),
+        cause,
+        actor_id: actor_id.as_ref().map(pgrx::Uuid::as_bytes),
+        actor_name,
+        api_key_id: api_key_id.as_ref().map(pgrx::Uuid::as_bytes),
+        api_key_name,
+        memory_id: memory_id.as_bytes(),
+        tree,
+        version,
+        content_version,
+    };
+    said.digest(payload_digest).to_vec()
 }
 
 /// SHA-256 over everything an event about access says, written like those of memories.
@@ -160,25 +152,5 @@ fn access_event_digest(
     fields.put(subject_id.as_ref().map(|id| &id.as_bytes()[..]));
     fields.put(subject_name.map(str::as_bytes));
     fields.put(Some(details.text().as_bytes()));
-    fields.digest()
-}
-
-/// The digest of a row of fields: each with its length before it, a null unlike any value.
-#[derive(Default)]
-struct Fields(Sha256);
-
-impl Fields {
-    fn put(&mut self, bytes: Option<&[u8]>) {
-        match bytes {
-            Some(bytes) => {
-                self.0.update((bytes.len() as u64 + 1).to_be_bytes());
-                self.0.update(bytes);
-            }
-            None => self.0.update(0u64.to_be_bytes()),
-        }
-    }
-
-    fn digest(self) -> Vec<u8> {
-        self.0.finalize().to_vec()
-    }
+    fields.digest().to_vec()
 }

@@ -1,9 +1,12 @@
 //! Runs the statements over memories and maps what they answer.
 
+use super::change::{self, Locked, lock};
 use super::embedding;
+use super::insert::{self, New};
 use super::jsonb::Jsonb;
 use super::lexical;
 use super::operation::Operation;
+use super::payload::Payload;
 use super::session::{Session, stored_tree};
 use super::skip;
 use super::spi::{Row, arg, unique_violation_as};
@@ -11,109 +14,25 @@ use super::uuid_v7;
 use crate::domain::access::Level;
 use crate::domain::conflict::{Clash, OnConflict, Settlement, settle};
 use crate::domain::id::Id;
-use crate::domain::instant::Instant;
 use crate::domain::invalid::Invalid;
 use crate::domain::memory::{Content, Meta, Name};
 use crate::domain::patch::Patch;
 use crate::domain::path::{MemoryPath, TreePath};
 use crate::domain::temporal::Temporal;
 use crate::error::{Error, Result, Taken};
-use crate::{guc, statement};
-use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
-use std::collections::{HashMap, HashSet};
+use crate::{guc, statement, writing};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 statement!(GET, [include_str!("memory_get.sql")], [TEXTOID, UUIDOID, TEXTOID]);
 statement!(GET_BY_PATH, [include_str!("memory_get_by_path.sql")], [TEXTOID, TEXTOID, TEXTOID, TEXTOID]);
-statement!(LOCK, [include_str!("memory_lock.sql")], [TEXTOID, UUIDOID]);
 statement!(
     SLOT,
     ["select m.id from me.memory as m
       where m.space = $1 and m.tree operator({ltree}.=) $2::{ltree}.ltree and m.name = $3 for update"],
     [TEXTOID, TEXTOID, TEXTOID]
 );
-statement!(
-    pub(super) INSERT,
-    [
-        include_str!("memory_insert.sql"),
-        include_str!("event.sql"),
-        include_str!("queue.sql"),
-        "select me._record_of(i::me.memory, $16, false) from inserted as i"
-    ],
-    [
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        JSONBOID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID,
-        BOOLOID,
-        TEXTOID
-    ]
-);
-statement!(
-    INSERT_MANY,
-    [
-        include_str!("memory_insert_many.sql"),
-        include_str!("event.sql"),
-        include_str!("queue.sql"),
-        "select i.id from inserted as i"
-    ],
-    [
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDARRAYOID,
-        TEXTARRAYOID,
-        TEXTARRAYOID,
-        TEXTARRAYOID,
-        TEXTARRAYOID,
-        TIMESTAMPTZARRAYOID,
-        TIMESTAMPTZARRAYOID,
-        BOOLARRAYOID
-    ]
-);
-statement!(
-    pub(super) UPDATE,
-    [
-        include_str!("memory_update.sql"),
-        include_str!("event.sql"),
-        include_str!("queue.sql"),
-        "select u.differs, u.record from updated as u"
-    ],
-    [
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        BOOLOID,
-        TEXTOID,
-        TEXTOID,
-        JSONBOID,
-        BOOLOID,
-        TIMESTAMPTZOID,
-        TIMESTAMPTZOID,
-        TEXTOID
-    ]
-);
-statement!(
+writing!(
     DELETE,
     [
         include_str!("memory_delete.sql"),
@@ -121,15 +40,7 @@ statement!(
         include_str!("unqueue.sql"),
         "select 1 from changed"
     ],
-    [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID]
-);
-statement!(
-    /// Whether the payload of a row differs from a submitted one (CONF-4, CONF-5).
-    DIFFERS,
-    ["select m.tree::text is distinct from $3 or m.name is distinct from $4 or m.content is distinct from $5
-        or m.meta is distinct from $6 or m.temporal is distinct from me._temporal($7, $8)
-      from me.memory as m where m.space = $1 and m.id = $2"],
-    [TEXTOID, UUIDOID, TEXTOID, TEXTOID, TEXTOID, JSONBOID, TIMESTAMPTZOID, TIMESTAMPTZOID]
+    [UUIDOID]
 );
 statement!(
     /// Slots of a batch that are taken by a row whose id the batch also submits (BAT-6).
@@ -165,8 +76,14 @@ impl MetaValue {
         Self { meta: Meta::empty(), datum: None }
     }
 
-    fn datum(&self) -> Option<Datum> {
-        self.datum.or_else(|| Jsonb::parse(self.meta.as_str())).map(Jsonb::datum)
+    /// The metadata as it is stored, and as PostgreSQL prints it.
+    fn stored(&self) -> Result<(Jsonb, Cow<'_, str>)> {
+        if let Some(stored) = self.datum {
+            return Ok((stored, self.meta.as_str().into()));
+        }
+        let parsed = Jsonb::parse(self.meta.as_str())
+            .ok_or_else(|| Error::Internal("metadata holds a zero byte".into()))?;
+        Ok((parsed, parsed.text().into()))
     }
 }
 
@@ -199,8 +116,23 @@ impl Change {
 }
 
 impl NewMemory {
-    fn name_arg(&self) -> Option<Datum> {
-        self.name.as_ref().and_then(|name| arg(name.as_str()))
+    fn payload(&self) -> Result<Payload<'_>> {
+        let (stored_meta, meta) = self.meta.stored()?;
+        Ok(Payload {
+            tree: self.tree.as_dotted(),
+            name: self.name.as_ref().map(Name::as_str),
+            content: self.content.as_str(),
+            meta,
+            stored_meta: Some(stored_meta),
+            temporal: self.temporal,
+        })
+    }
+
+    /// The order in which whole batches and subtrees are written: two with the same keys wait for each other instead of
+    /// dying in a deadlock. It is that of the index over (space, tree, name), and ends with the id.
+    pub fn key(&self) -> (&TreePath, bool, Option<&str>, Option<Id>) {
+        let name = self.name.as_ref().map(Name::as_str);
+        (&self.tree, name.is_none(), name, self.id)
     }
 
     fn path(&self, session: &Session) -> String {
@@ -248,38 +180,6 @@ pub struct Change {
     pub meta_patch: Option<String>,
     /// A new time, or none any more.
     pub temporal: Patch<Temporal>,
-}
-
-/// A row that was found and locked.
-pub(super) struct Locked {
-    pub(super) tree: TreePath,
-    pub(super) name: Option<Name>,
-    version: i64,
-    version_hash: String,
-    meta: Jsonb,
-}
-
-impl Locked {
-    /// Refuses a caller whose version hash is stale (UPD-4).
-    pub(super) fn expect(&self, expected: Option<&str>) -> Result<()> {
-        if expected.is_none_or(|expected| expected == self.version_hash) {
-            return Ok(());
-        }
-        Err(Error::Stale { version: self.version, version_hash: self.version_hash.clone() })
-    }
-}
-
-fn start(temporal: Option<&Temporal>) -> Option<Datum> {
-    temporal.and_then(|temporal| arg(timestamp(temporal.start())))
-}
-
-/// The end as it is stored: a point ends where it starts.
-fn end(temporal: Option<&Temporal>) -> Option<Datum> {
-    temporal.and_then(|temporal| arg(timestamp(temporal.end().unwrap_or_else(|| temporal.start()))))
-}
-
-fn timestamp(at: Instant) -> Option<TimestampWithTimeZone> {
-    TimestampWithTimeZone::try_from(at.micros()).ok()
 }
 
 pub(super) fn uuid(id: Id) -> pgrx::Uuid {
@@ -375,22 +275,9 @@ fn create_row(
 ) -> Result<(Status, Id, Option<Jsonb>)> {
     loop {
         let id = memory.id.map_or_else(uuid_v7::next, uuid);
-        let args = operation.args(
-            session,
-            [
-                arg(id),
-                arg(memory.tree.as_dotted()),
-                memory.name_arg(),
-                arg(memory.content.as_str()),
-                memory.meta.datum(),
-                start(memory.temporal.as_ref()),
-                end(memory.temporal.as_ref()),
-                arg(memory.id.is_some()),
-                session.home_label(),
-            ],
-        );
-        if let Some(row) = session.db().row(&INSERT, &args)? {
-            return Ok((Status::Inserted, own_id(id)?, Some(record(&row, 1)?)));
+        let new = New { id, chosen: memory.id.is_some(), payload: memory.payload()? };
+        if let Some(record) = insert::one(session, operation, &new)? {
+            return Ok((Status::Inserted, own_id(id)?, Some(record)));
         }
         if let Some((status, id)) = settle_clash(session, operation, memory, mode)? {
             return Ok((status, id, None));
@@ -415,7 +302,7 @@ fn settle_clash(
         Settlement::Skip => Ok(Some((Status::Skipped, id))),
         Settlement::Replace => {
             session.require(Level::Write, &row.tree)?;
-            let updated = replace(session, operation, id, memory)?;
+            let updated = replace(session, operation, id, &row, memory)?;
             let status = if updated { Status::Updated } else { Status::Skipped };
             Ok(Some((status, id)))
         }
@@ -447,56 +334,19 @@ fn find_clash(session: &Session, memory: &NewMemory) -> Result<Option<(Clash, Id
 }
 
 /// Gives a stored row the submitted values; false when nothing differs (CONF-3…7).
-fn replace(session: &Session, operation: &Operation, id: Id, memory: &NewMemory) -> Result<bool> {
-    let differs = session.db().row(
-        &DIFFERS,
-        &[
-            arg(session.space()),
-            arg(uuid(id)),
-            arg(memory.tree.as_dotted()),
-            memory.name_arg(),
-            arg(memory.content.as_str()),
-            memory.meta.datum(),
-            start(memory.temporal.as_ref()),
-            end(memory.temporal.as_ref()),
-        ],
-    )?;
-    if differs.is_none_or(|row| row.get(1) != Some(true)) {
-        return Ok(false);
+fn replace(
+    session: &Session,
+    operation: &Operation,
+    id: Id,
+    row: &Locked,
+    memory: &NewMemory,
+) -> Result<bool> {
+    let payload = memory.payload()?;
+    let (differs, _) = row.differs(&payload)?;
+    if differs {
+        change::apply(session, operation, id, row, &payload)?;
     }
-    let args = operation.args(
-        session,
-        [
-            arg(uuid(id)),
-            arg(memory.tree.as_dotted()),
-            arg(true),
-            memory.name_arg(),
-            arg(memory.content.as_str()),
-            memory.meta.datum(),
-            arg(true),
-            start(memory.temporal.as_ref()),
-            end(memory.temporal.as_ref()),
-            session.home_label(),
-        ],
-    );
-    session.db().run(&UPDATE, &args)?;
-    Ok(true)
-}
-
-pub(super) fn lock(session: &Session, id: Id) -> Result<Option<Locked>> {
-    let Some(row) = session.db().row(&LOCK, &[arg(session.space()), arg(uuid(id))])? else {
-        return Ok(None);
-    };
-    Ok(Some(Locked {
-        tree: stored_tree(&row.need::<String>(1)?)?,
-        name: stored_name(row.get(2))?,
-        version: row.need(3)?,
-        version_hash: row.need(4)?,
-        meta: row
-            .raw(5)
-            .map(Jsonb::from_raw)
-            .ok_or_else(|| Error::Internal("stored metadata is missing".into()))?,
-    }))
+    Ok(differs)
 }
 
 /// A name as it stands in a table.
@@ -549,28 +399,24 @@ pub fn update(
     if let Some(path) = &taken {
         free_slot(session, path)?;
     }
-    let temporal = match &change.temporal {
-        Patch::Set(temporal) => Some(temporal),
-        Patch::Clear | Patch::Keep => None,
+    let (stored_meta, meta) = match merged.as_ref().or(change.meta.as_ref()) {
+        Some(meta) => meta.stored()?,
+        None => (row.meta, row.meta.text().into()),
     };
-    let args = operation.args(
-        session,
-        [
-            arg(uuid(id)),
-            change.tree.as_ref().and_then(|tree| arg(tree.as_dotted())),
-            arg(!change.name.is_keep()),
-            name.as_ref().and_then(|name| arg(name.as_str())),
-            change.content.as_ref().and_then(|content| arg(content.as_str())),
-            merged.as_ref().or(change.meta.as_ref()).and_then(MetaValue::datum),
-            arg(!change.temporal.is_keep()),
-            start(temporal),
-            end(temporal),
-            session.home_label(),
-        ],
-    );
-    let row = unique_violation_as(|_| slot_taken(), || session.db().row(&UPDATE, &args))?
-        .ok_or_else(|| no_memory(id))?;
-    let record = record(&row, 2)?;
+    let content = match &change.content {
+        Some(content) => Cow::Borrowed(content.as_str()),
+        None => row.content()?.into(),
+    };
+    let payload = Payload {
+        tree: tree.as_dotted(),
+        name: name.as_ref().map(Name::as_str),
+        content: &content,
+        meta,
+        stored_meta: Some(stored_meta),
+        temporal: change.temporal.clone().apply(row.temporal),
+    };
+    let record =
+        unique_violation_as(|_| slot_taken(), || change::apply(session, operation, id, &row, &payload))?;
     if embedding::after_write(session, arg(vec![uuid(id)]))? { get(session, id) } else { Ok(record) }
 }
 
@@ -624,33 +470,14 @@ pub(super) fn create_checked(
 ) -> Result<Vec<(Id, Status)>> {
     let ids: Vec<pgrx::Uuid> =
         memories.iter().map(|memory| memory.id.map_or_else(uuid_v7::next, uuid)).collect();
-    let column =
-        |value: fn(&NewMemory) -> Option<String>| arg(memories.iter().map(value).collect::<Vec<_>>());
-    let instants = |value: fn(&Temporal) -> Instant| {
-        arg(memories
-            .iter()
-            .map(|memory| memory.temporal.as_ref().and_then(|temporal| timestamp(value(temporal))))
-            .collect::<Vec<_>>())
-    };
-    let args = operation.args(
-        session,
-        [
-            arg(ids.clone()),
-            column(|memory| Some(memory.tree.as_dotted().to_owned())),
-            column(|memory| memory.name.as_ref().map(|name| name.as_str().to_owned())),
-            column(|memory| Some(memory.content.as_str().to_owned())),
-            column(|memory| Some(memory.meta.meta.as_str().to_owned())),
-            instants(Temporal::start),
-            instants(|temporal| temporal.end().unwrap_or_else(|| temporal.start())),
-            arg(memories.iter().map(|memory| memory.id.is_some()).collect::<Vec<_>>()),
-        ],
-    );
-    let inserted: HashSet<[u8; 16]> = session
-        .db()
-        .run(&INSERT_MANY, &args)?
-        .into_iter()
-        .map(|row| row.need::<pgrx::Uuid>(1).map(|id| *id.as_bytes()))
-        .collect::<Result<_>>()?;
+    let mut order: Vec<usize> = (0..memories.len()).collect();
+    order.sort_by(|a, b| memories[*a].key().cmp(&memories[*b].key()));
+    let rows = order
+        .iter()
+        .map(|index| (&memories[*index], &ids[*index]))
+        .map(|(memory, id)| Ok(New { id: *id, chosen: memory.id.is_some(), payload: memory.payload()? }))
+        .collect::<Result<Vec<_>>>()?;
+    let inserted = insert::many(session, operation, &rows)?;
 
     let mut outcome: HashMap<usize, (Id, Status)> = HashMap::with_capacity(memories.len());
     let mut clashing: Vec<usize> = Vec::new();
@@ -662,14 +489,7 @@ pub(super) fn create_checked(
         }
     }
     // In key order, as the insert: two batches lock the same rows in the same order.
-    clashing.sort_by_key(|index| {
-        let memory = &memories[*index];
-        (
-            memory.tree.as_dotted().to_owned(),
-            memory.name.as_ref().map(|name| name.as_str().to_owned()),
-            memory.id,
-        )
-    });
+    clashing.sort_by(|a, b| memories[*a].key().cmp(&memories[*b].key()));
     if mode == OnConflict::Ignore && !clashing.is_empty() {
         for (index, id) in skip::holders(session, memories, &clashing)? {
             outcome.insert(index, (id, Status::Skipped));

@@ -1,9 +1,9 @@
--- $1 space, $2 id, $3 home, $4 the instant. The state is the event with the highest version so far; a delete repeats
--- the version it ends. What was purged has no past.
+-- $1 space, $2 id, $3 the instant. The state is the event with the highest version so far; a delete repeats the version
+-- it ends. What was purged has no past.
 with state as (
   select e.*
   from me.memory_event as e
-  where e.space = $1 and e.memory_id = $2 and e.at <= $4
+  where e.space = $1 and e.memory_id = $2 and e.at <= $3
   order by e.version desc, e.operation in ('delete', 'purge') desc, e.event_id desc
   limit 1
 ), birth as (
@@ -22,11 +22,10 @@ with state as (
     where later.space = $1 and later.memory_id = $2 and later.operation = 'insert' and later.version > s.version)
 )
 select
-  s.tree::text,
-  me._record(row(
-    $1, s.memory_id, s.tree, s.name, s.content, s.meta, s.temporal, s.version, s.content_version, s.version_hash,
-    coalesce(l.created_at, b.at, s.at), coalesce(l.created_by, b.actor_name, s.actor_name, ''),
-    case when s.operation = 'update' then s.at end)::me.memory, $3)
+  s.tree::text, s.name, s.content, s.meta, lower(s.temporal), upper(s.temporal), s.version, s.version_hash,
+  me._has_embedding($1, s.memory_id, s.content_version),
+  coalesce(l.created_at, b.at, s.at), coalesce(l.created_by, b.actor_name, s.actor_name, ''),
+  case when s.operation = 'update' then s.at end
 from state as s
 left join birth as b on true
 left join life as l on true

@@ -22,6 +22,16 @@ impl Operation {
         Self { id: uuid_v7::next(), cause }
     }
 
+    /// What its events share.
+    pub fn id(&self) -> &[u8; 16] {
+        self.id.as_bytes()
+    }
+
+    /// The call, as its events name it.
+    pub fn cause(&self) -> &'static str {
+        self.cause
+    }
+
     /// The parameters of a writing statement: the seven shared ones (see `event.sql`), then `own`.
     pub fn args<const OWN: usize>(&self, session: &Session, own: [Option<Datum>; OWN]) -> Vec<Option<Datum>> {
         let mut args = Vec::with_capacity(SHARED + OWN);

@@ -2,6 +2,7 @@
 
 use super::capsule::guard;
 use super::embedding;
+use super::entries::Indexing;
 use super::filter::Filter;
 use super::operation::Operation;
 use super::owner;
@@ -13,7 +14,8 @@ use crate::domain::memory::{Meta, Name};
 use crate::domain::nodes;
 use crate::domain::path::{MemoryPath, TreePath};
 use crate::error::{Error, Result, Taken};
-use crate::{filtered, statement};
+use crate::{filtered, statement, writing};
+use pgrx::FromDatum;
 use pgrx::pg_sys::Datum;
 
 filtered!(
@@ -40,11 +42,11 @@ filtered!(
     /// Locks the rows in key order, as batches do: two calls over the same rows wait for each other.
     LOCK,
     [
-        "select pg_catalog.array_agg(l.id), pg_catalog.array_agg(l.name), count(*),
-           max(pg_catalog.length(l.tree::text)), max({ltree}.nlevel(l.tree))
-         from (select m.id, m.name, m.tree from me.memory as m where ",
+        "select pg_catalog.array_agg(l.id), pg_catalog.array_agg(l.tree), pg_catalog.array_agg(l.name), count(*),
+           max(pg_catalog.length(l.tree)), max(l.depth)
+         from (select m.id, m.tree::text, m.name, {ltree}.nlevel(m.tree) as depth from me.memory as m where ",
         include_str!("filter.sql"),
-        " order by m.tree::text collate \"C\", m.name, m.id for update) as l"
+        " order by m.tree, m.name, m.id for update) as l"
     ],
     []
 );
@@ -62,7 +64,7 @@ filtered!(
     ["select distinct m.tree::text from me.memory as m where ", include_str!("filter.sql")],
     []
 );
-statement!(
+writing!(
     DELETE,
     [
         include_str!("organise_delete.sql"),
@@ -70,32 +72,23 @@ statement!(
         include_str!("unqueue.sql"),
         "select 1 from changed"
     ],
-    [TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDOID, TEXTOID, UUIDARRAYOID]
+    [UUIDARRAYOID]
 );
-
-statement!(CLASH, [include_str!("organise_clash.sql")], [TEXTOID, UUIDARRAYOID, TEXTOID, TEXTOID]);
+statement!(
+    CLASH,
+    [include_str!("organise_clash.sql")],
+    [TEXTOID, UUIDARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTOID, TEXTOID]
+);
 statement!(
     /// Frees the slots of rows that move within their own subtree.
     UNNAME,
     ["update me.memory as m set name = null where m.space = $1 and m.id = any ($2) and m.name is not null"],
     [TEXTOID, UUIDARRAYOID]
 );
-statement!(
+writing!(
     MOVE,
     [include_str!("organise_move.sql"), include_str!("event.sql"), "select 1 from changed"],
-    [
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDARRAYOID,
-        TEXTARRAYOID,
-        TEXTOID,
-        TEXTOID
-    ]
+    [UUIDARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTOID, TEXTOID]
 );
 statement!(
     TOUCH,
@@ -103,22 +96,10 @@ statement!(
       where m.space = $1 and m.id = any ($2)"],
     [TEXTOID, UUIDARRAYOID]
 );
-statement!(
+writing!(
     per call COPY,
     [include_str!("organise_copy.sql"), include_str!("event.sql"), include_str!("organise_copied.sql")],
-    [
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        UUIDOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID,
-        TEXTOID
-    ]
+    [TEXTOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID]
 );
 filtered!(
     /// Named rows that no entry of the keep list ($18 trees, $19 names) names, in the order of TREE-11.
@@ -164,9 +145,10 @@ pub fn list_trees(session: &Session, root: &TreePath, levels: Option<usize>) -> 
     Ok(nodes::nodes(root, levels, session.home(), counts))
 }
 
-/// Rows that were locked: their ids and names, how many, and how large their trees are.
+/// Rows that were locked: their ids, trees and names, how many, and how large their trees are.
 struct Locked {
     ids: Option<Datum>,
+    trees: Option<Datum>,
     names: Option<Datum>,
     count: i64,
     extent: [usize; 2],
@@ -174,7 +156,19 @@ struct Locked {
 
 fn lock(session: &Session, filter: &Filter) -> Result<Locked> {
     let row = first(filter.run(session.db(), &LOCK, [], 1)?)?;
-    Ok(Locked { ids: row.raw(1), names: row.raw(2), count: row.need(3)?, extent: extent(&row, 4) })
+    Ok(Locked {
+        ids: row.raw(1),
+        trees: row.raw(2),
+        names: row.raw(3),
+        count: row.need(4)?,
+        extent: extent(&row, 5),
+    })
+}
+
+/// The elements of an array of ids.
+fn uuids(ids: Option<Datum>) -> Vec<pgrx::Uuid> {
+    // SAFETY: the datum is an array of ids, which are never null.
+    ids.and_then(|ids| unsafe { Vec::from_datum(ids, false) }).unwrap_or_default()
 }
 
 fn first(rows: Rows) -> Result<Row> {
@@ -266,7 +260,7 @@ pub fn move_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
     if dry_run {
         return count_rows(session, &filter, None);
     }
-    let Locked { ids, names, count, extent } = lock(session, &filter)?;
+    let Locked { ids, trees, names, count, extent } = lock(session, &filter)?;
     if count == 0 {
         return Ok(0);
     }
@@ -276,18 +270,24 @@ pub fn move_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
     }
     check_room(session, &filter, extent, ends)?;
     let [source, destination] = ends.args();
-    if let Some(row) = session.db().row(&CLASH, &[arg(session.space()), ids, source, destination])? {
-        return Err(clash_at(session, &row.need::<String>(1)?, &row.need::<String>(2)?)?);
+    owner::use_bulk_plans();
+    // Where nothing is, nothing is taken.
+    if ends.overlap() || count_rows(session, &Filter::subtree(session, &ends.destination), Some(1))? > 0 {
+        let args = [arg(session.space()), ids, trees, names, source, destination];
+        if let Some(row) = session.db().row(&CLASH, &args)? {
+            return Err(clash_at(session, &row.need::<String>(1)?, &row.need::<String>(2)?)?);
+        }
     }
     if ends.overlap() {
         session.db().run(&UNNAME, &[arg(session.space()), ids])?;
     }
-    owner::use_row_order();
+    let args = operation.args(session, [ids, trees, names, source, destination]);
     // Another session may take a slot after the look above.
-    unique_violation_as(
-        |detail| ends.taken(session, detail),
-        || session.db().run(&MOVE, &operation.args(session, [ids, names, source, destination])).map(|_| ()),
-    )?;
+    unique_violation_as(|detail| ends.taken(session, detail), || session.db().run(&MOVE, &args).map(|_| ()))?;
+    let indexing = Indexing::of(session)?;
+    if !indexing.is_of_content_alone() {
+        indexing.refresh(session, &uuids(ids))?;
+    }
     Ok(count)
 }
 
@@ -305,7 +305,10 @@ pub fn copy_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
     check_room(session, &filter, extent(&found, 2), ends)?;
     let scope = Scope::subtree(&ends.source);
     let [source, destination] = ends.args();
-    let own = [scope.from().and_then(arg), scope.to().and_then(arg), source, destination];
+    let indexing = Indexing::of(session)?;
+    let along = arg(indexing.is_of_content_alone());
+    let own = [scope.from().and_then(arg), scope.to().and_then(arg), source, destination, along];
+    owner::use_bulk_plans();
     let row = first(session.db().run(&COPY, &operation.args(session, own))?)?;
     if let Some((tree, name)) = row.get::<String>(2).zip(row.get::<String>(3)) {
         return Err(clash_at(session, &tree, &name)?);
@@ -313,6 +316,7 @@ pub fn copy_tree(session: &Session, operation: &Operation, ends: &Ends, dry_run:
     if let Some(ids) = row.raw(4) {
         embedding::copy_vectors(session, [Some(ids), row.raw(5), row.raw(6)])?;
     }
+    indexing.refresh(session, &row.get::<Vec<pgrx::Uuid>>(7).unwrap_or_default())?;
     row.need(1)
 }
 

@@ -3,4 +3,4 @@ and m.name is not null
 and not exists (
   select from unnest($18::text[], $19::text[]) as k (tree, name)
   where k.tree = m.tree::text and k.name = m.name)
-order by m.tree::text collate "C", m.name
+order by m.tree, m.name

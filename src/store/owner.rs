@@ -81,11 +81,19 @@ pub fn use_utc() {
     set_until_dropped(c"TimeZone", c"UTC");
 }
 
-/// Makes the planner join row by row, in the order of the outer side, until the guard is dropped: rows are then written,
-/// and keys waited for, in that order.
-pub fn use_row_order() {
+/// Plans for statements over many rows, until the guard is dropped.
+///
+/// Joins go row by row, in the order of the outer side: rows are written, and keys waited for, in that order, and what
+/// is looked up for them is looked up by key, where a hash join would read the whole space. And the rows that pass from
+/// one part of a statement to the next stay in memory.
+pub fn use_bulk_plans() {
+    const WORK_MEM_KB: i32 = 64 * 1024;
     set_until_dropped(c"enable_hashjoin", c"off");
     set_until_dropped(c"enable_mergejoin", c"off");
+    // SAFETY: reads a setting of the backend.
+    if unsafe { pg_sys::work_mem } < WORK_MEM_KB {
+        set_until_dropped(c"work_mem", c"64MB");
+    }
 }
 
 /// Sets a setting until the guard is dropped.

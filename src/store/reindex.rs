@@ -1,5 +1,6 @@
 //! Makes the lexemes of a space anew, after its text search configuration or its fields changed.
 
+use super::entries::Indexing;
 use super::roster;
 use super::session::{self, Session};
 use super::spi::arg;
@@ -8,14 +9,7 @@ use super::{caller, statistics};
 use crate::error::{Error, Result};
 use crate::statement;
 
-statement!(REFRESH, [include_str!("lexeme_refresh.sql")], [TEXTOID, INT8OID, INT4OID, UUIDOID]);
-statement!(
-    CONFIGURATION,
-    [
-        "select me._fulltext_configuration(s.text_config, s.fulltext_fields) from me.space as s where s.slug = $1"
-    ],
-    [TEXTOID]
-);
+statement!(STALE, [include_str!("lexeme_stale.sql")], [TEXTOID, INT8OID, INT4OID, UUIDOID]);
 statement!(
     REMAINING,
     ["select exists (
@@ -61,8 +55,9 @@ pub fn refresh(session: &Session, most: i64) -> Result<Turn> {
     roster::require_admin(session, session.space(), "index the space anew")?;
     // Else it might be dropped meanwhile, and lexemes would be left behind.
     roster::lock(session, session.space())?;
-    let configuration = configuration(session)?.ok_or_else(vanished)?;
-    let (indexed, _) = index(session, most, configuration, 0)?;
+    let indexing = Indexing::of(session)?;
+    let configuration = indexing.fingerprint();
+    let (indexed, _) = index(session, most, &indexing, 0)?;
     let complete = is_complete(session, configuration)?;
     if indexed == 0 && complete {
         session.db().run(&COMPLETE, &[arg(session.space()), arg(configuration)])?;
@@ -76,19 +71,16 @@ fn vanished() -> Error {
     Error::Internal("the space vanished".into())
 }
 
-/// What identifies the present configuration of the space, if there is such a space.
-fn configuration(session: &Session) -> Result<Option<i32>> {
-    session.db().row(&CONFIGURATION, &[arg(session.space())])?.map(|row| row.need(1)).transpose()
-}
-
 /// Indexes memories anew, from an id on: how many, and the id of the last.
-fn index(session: &Session, most: i64, configuration: i32, from: u128) -> Result<(i64, Option<u128>)> {
+fn index(session: &Session, most: i64, indexing: &Indexing, from: u128) -> Result<(i64, Option<u128>)> {
     let from = pgrx::Uuid::from_bytes(from.to_be_bytes());
-    let args = [arg(session.space()), arg(most), arg(configuration), arg(from)];
-    let row = session.db().row(&REFRESH, &args)?.ok_or_else(vanished)?;
+    let args = [arg(session.space()), arg(most), arg(indexing.fingerprint()), arg(from)];
+    let stale: Vec<pgrx::Uuid> =
+        session.db().run(&STALE, &args)?.into_iter().map(|row| row.need(1)).collect::<Result<_>>()?;
+    indexing.refresh(session, &stale)?;
     statistics::forget();
-    let last = row.get::<pgrx::Uuid>(2).map(|id| u128::from_be_bytes(*id.as_bytes()));
-    Ok((row.need(1)?, last))
+    let last = stale.last().map(|id| u128::from_be_bytes(*id.as_bytes()));
+    Ok((stale.len() as i64, last))
 }
 
 fn is_complete(session: &Session, configuration: i32) -> Result<bool> {
@@ -108,9 +100,10 @@ pub fn pending() -> Answer<Look> {
 /// do: what was written under the old configuration may have been committed behind the one before.
 pub fn piece(space: &str, from: u128) -> Answer<Piece> {
     session::background(space, |session| {
-        let Some(configuration) = configuration(session)? else { return Ok(Piece::Done) };
+        let Some(indexing) = Indexing::find(session)? else { return Ok(Piece::Done) };
+        let configuration = indexing.fingerprint();
         roster::lock(session, space)?;
-        match index(session, PIECE, configuration, from)? {
+        match index(session, PIECE, &indexing, from)? {
             (_, Some(last)) => Ok(Piece::More(last.saturating_add(1))),
             (_, None) if from > 0 || !is_complete(session, configuration)? => Ok(Piece::Later),
             (_, None) => {

@@ -1,23 +1,26 @@
 //! Makes a recorded version the current state (REV).
 
+use super::change::{self, Locked};
 use super::history::{Target, no_version, readable_roots, resolve};
+use super::insert::{self, New};
 use super::jsonb::Jsonb;
-use super::memory::{self, INSERT, Locked, UPDATE, free_slot, no_memory, record, uuid};
+use super::memory::{self, free_slot, uuid};
 use super::operation::Operation;
+use super::payload::{Payload, temporal};
 use super::session::{Session, stored_tree};
-use super::spi::{Row, arg, unique_violation_as};
+use super::spi::{arg, unique_violation_as};
 use crate::domain::access::Level;
 use crate::domain::id::Id;
 use crate::domain::memory::Name;
 use crate::domain::path::{MemoryPath, TreePath};
+use crate::domain::temporal::Temporal;
 use crate::error::{Error, Result, Taken};
 use crate::statement;
-use pgrx::pg_sys::Datum;
 
 statement!(
     /// The earliest event of a version that the caller may read and that still has its payload (REV-3).
     SNAPSHOT,
-    ["select e.tree::text, e.name, e.content, e.meta, lower(e.temporal), upper(e.temporal)
+    ["select e.tree::text, e.name, e.meta, e.content, lower(e.temporal), upper(e.temporal)
       from me.memory_event as e
       where e.space = $1 and e.memory_id = $2 and e.version = $3
         and e.operation in ('insert', 'update') and e.content is not null
@@ -30,7 +33,9 @@ statement!(
 struct Snapshot {
     tree: TreePath,
     name: Option<Name>,
-    row: Row,
+    content: String,
+    meta: Jsonb,
+    temporal: Option<Temporal>,
 }
 
 impl Snapshot {
@@ -40,12 +45,13 @@ impl Snapshot {
         Ok(Some(Self {
             tree: stored_tree(&row.need::<String>(1)?)?,
             name: memory::stored_name(row.get(2))?,
-            row,
+            meta: row
+                .raw(3)
+                .map(Jsonb::from_raw)
+                .ok_or_else(|| Error::Internal("a snapshot has no metadata".into()))?,
+            content: row.need(4)?,
+            temporal: temporal(row.get(5), row.get(6)),
         }))
-    }
-
-    fn name_arg(&self) -> Option<Datum> {
-        self.name.as_ref().and_then(|name| arg(name.as_str()))
     }
 
     fn path(&self) -> Option<MemoryPath> {
@@ -56,9 +62,15 @@ impl Snapshot {
         Error::KeyTaken(Taken::Path(self.path().map(|path| path.display(session.home())).unwrap_or_default()))
     }
 
-    /// Content, meta, start and end, as they stand in the log.
-    fn payload(&self) -> [Option<Datum>; 4] {
-        [3, 4, 5, 6].map(|column| self.row.raw(column))
+    fn payload(&self) -> Payload<'_> {
+        Payload {
+            tree: self.tree.as_dotted(),
+            name: self.name.as_ref().map(Name::as_str),
+            content: &self.content,
+            meta: self.meta.text().into(),
+            stored_meta: Some(self.meta),
+            temporal: self.temporal,
+        }
     }
 }
 
@@ -77,7 +89,7 @@ pub fn revert(
     };
     let snapshot = Snapshot::find(session, id, version)?.ok_or_else(not_found)?;
     loop {
-        let settled = match memory::lock(session, id)? {
+        let settled = match change::lock(session, id)? {
             // A memory that moved out of sight answers like one that never was (ACC-10).
             Some(live) if !session.rights().allow(Level::Read, &live.tree) => return Err(not_found()),
             Some(live) => Some(revert_live(session, operation, id, &live, &snapshot, expected)?),
@@ -106,48 +118,19 @@ fn revert_live(
     {
         free_slot(session, &path)?;
     }
-    let [content, meta, start, end] = snapshot.payload();
-    let args = operation.args(
-        session,
-        [
-            arg(uuid(id)),
-            arg(snapshot.tree.as_dotted()),
-            arg(true),
-            snapshot.name_arg(),
-            content,
-            meta,
-            arg(true),
-            start,
-            end,
-            session.home_label(),
-        ],
-    );
-    let row = unique_violation_as(|_| snapshot.taken(session), || session.db().row(&UPDATE, &args))?
-        .ok_or_else(|| no_memory(id))?;
-    record(&row, 2)
+    unique_violation_as(
+        |_| snapshot.taken(session),
+        || change::apply(session, operation, id, live, &snapshot.payload()),
+    )
 }
 
 /// Inserts a deleted memory again (REV-8); `None` when it is there after all.
 fn undelete(session: &Session, operation: &Operation, id: Id, snapshot: &Snapshot) -> Result<Option<Jsonb>> {
     session.require(Level::Write, &snapshot.tree)?;
-    let [content, meta, start, end] = snapshot.payload();
-    let args = operation.args(
-        session,
-        [
-            arg(uuid(id)),
-            arg(snapshot.tree.as_dotted()),
-            snapshot.name_arg(),
-            content,
-            meta,
-            start,
-            end,
-            // The caller chose the id: version numbers go on.
-            arg(true),
-            session.home_label(),
-        ],
-    );
-    if let Some(row) = session.db().row(&INSERT, &args)? {
-        return record(&row, 1).map(Some);
+    // The caller chose the id: version numbers go on.
+    let new = New { id: uuid(id), chosen: true, payload: snapshot.payload() };
+    if let Some(record) = insert::one(session, operation, &new)? {
+        return Ok(Some(record));
     }
     if let Some(path) = snapshot.path() {
         free_slot(session, &path)?;

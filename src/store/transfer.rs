@@ -44,7 +44,7 @@ pub fn import(
         session.require(Level::Write, &memory.tree)?;
     }
     let mut numbered: Vec<(usize, NewMemory)> = memories.into_iter().enumerate().collect();
-    numbered.sort_by_cached_key(|(_, memory)| key(memory));
+    numbered.sort_by(|(_, a), (_, b)| a.key().cmp(&b.key()));
     let (numbers, memories): (Vec<usize>, Vec<NewMemory>) = numbered.into_iter().unzip();
     let mut outcomes: Vec<(usize, (Id, Status))> = Vec::with_capacity(memories.len());
     for part in parts(&memories) {
@@ -57,12 +57,6 @@ pub fn import(
     }
     outcomes.sort_unstable_by_key(|(number, _)| *number);
     Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
-}
-
-/// The order in which batches insert: unnamed memories after the named ones of their tree.
-fn key(memory: &NewMemory) -> (String, bool, Option<String>, Option<Id>) {
-    let name = memory.name.as_ref().map(|name| name.as_str().to_owned());
-    (memory.tree.as_dotted().to_owned(), name.is_none(), name, memory.id)
 }
 
 fn two_ways(number: usize) -> Invalid {

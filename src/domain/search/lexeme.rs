@@ -84,6 +84,29 @@ pub fn split(text: &str) -> Split<'_> {
     Split { words: Cow::Owned(words), runs }
 }
 
+/// Cuts a text without tags into parts that the server's parser sees the same tokens in, one by one.
+///
+/// Blanks end its tokens, but not every blank begins it anew: with what comes before them they make one token of things
+/// to be left out, in which a sign, a point or a slash does not begin what it would begin by itself. A letter or a digit
+/// of ASCII ends that in any case. So a part begins with one of these, behind a blank.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let begins = |pair: &[u8]| is_blank(pair[0]) && pair[1].is_ascii_alphanumeric();
+        let end = rest.as_bytes().windows(2).position(begins).map_or(rest.len(), |blank| blank + 1);
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word.trim_end_matches(|found: char| found.is_ascii() && is_blank(found as u8)))
+    })
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
 /// The lexemes of a run in a memory: each character, and each pair of neighbours.
 pub fn stored_grams(run: &str) -> impl Iterator<Item = &str> {
     grams(run, 1).chain(grams(run, 2))
@@ -199,6 +222,14 @@ mod tests {
         assert_eq!(text.words, "PostgreSQL ,  ok");
         assert_eq!(text.runs, ["数据库", "今天"]);
         assert_eq!(split("서울에서 일했다").runs, ["서울에서", "일했다"]);
+    }
+
+    #[test]
+    fn a_word_begins_with_a_letter_or_a_digit_behind_a_blank() {
+        assert_eq!(words("one, two\n3rd  x").collect::<Vec<_>>(), ["one,", "two", "3rd", "x"]);
+        assert_eq!(words("see ./a  ~/b (c) - d").collect::<Vec<_>>(), ["see ./a  ~/b (c) -", "d"]);
+        assert_eq!(words(" é ü").collect::<Vec<_>>(), [" é ü"]);
+        assert_eq!(words("").count(), 0);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::domain::id::Id;
 use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::change;
 use crate::store::erase::erase_everywhere;
-use crate::store::memory;
 use crate::store::operation::Operation;
 use crate::store::session::Session;
 use crate::store::spi::arg;
@@ -25,7 +25,7 @@ pub fn everywhere(session: &Session, operation: &Operation, memory_id: pgrx::Uui
     let id = Id::from_bytes("id", *memory_id.as_bytes())
         .map_err(|invalid| Error::Internal(format!("stored id: {invalid}")))?;
     // The memory first, then its place in the queue: in the order in which whoever embeds it takes them.
-    memory::lock(session, id)?;
+    change::lock(session, id)?;
     session.db().run(&NOTE, &operation.args(session, [arg(memory_id)]))?;
     erase_everywhere(session, id)
 }
