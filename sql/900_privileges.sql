@@ -85,6 +85,7 @@ to public;
 -- A function without arguments is declared strict, which says nothing of it; none of ours is.
 alter function me.doctor() called on null input;
 alter function me.embedding_model_list() called on null input;
+alter function me.erasure_scrub() called on null input;
 alter function me.readable_trees() called on null input;
 alter function me.space_list() called on null input;
 
@@ -135,6 +136,7 @@ comment on function me.capsule_session_start is 'Opens a session that captures c
 comment on function me.capsule_vector is 'Stores a vector of the caller''s own for a capsule, or lists which have one.';
 comment on function me.capsule_verify is 'Recomputes the capsule journal of the space and names the first row that is not what was written.';
 comment on function me.capsule_visual is 'A picture in Mermaid: dag, relations or tiers.';
+comment on function me.erasure_scrub is 'Overwrites the free space of pages, where erased contents may still stand; answers with the number of pages. Run it after VACUUM (INDEX_CLEANUP ON) where no worker does both.';
 comment on function me.format is 'An answer as text: YAML (default), JSON or compact JSON, with the keys in their documented order.';
 comment on function me.gateway_add is 'Lets a role act for application users by setting me.principal. Superusers only.';
 comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';

@@ -164,3 +164,24 @@ create or replace function me._record_of(m me.memory, home text, has_embedding b
 language sql stable parallel safe
 return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, lower((m).temporal), upper((m).temporal),
   (m).version, (m).version_hash, has_embedding, (m).created_at, (m).created_by, (m).updated_at, home);
+
+-- What was erased and may still stand in the files.
+create table me.erasure (
+  space text collate "C" not null,
+  memory_id uuid not null,
+  xid bigint not null,
+  at timestamptz not null,
+  constraint erasure_pkey primary key (space, memory_id)
+);
+comment on table me.erasure is 'Erased memories of which the files of the database may still hold something.';
+comment on column me.erasure.space is 'Slug of the space.';
+comment on column me.erasure.memory_id is 'The memory that was erased.';
+comment on column me.erasure.xid is 'The transaction that erased it: a vacuum removes what it left once nobody sees the time before it.';
+comment on column me.erasure.at is 'When.';
+
+-- A restored database holds nothing of what was erased before.
+select pg_catalog.pg_extension_config_dump('me.erasure', 'where false');
+
+create function me.erasure_scrub() returns bigint volatile parallel unsafe language c as 'MODULE_PATHNAME', 'erasure_scrub_wrapper';
+revoke all on function me.erasure_scrub from public;
+comment on function me.erasure_scrub is 'Overwrites the free space of pages, where erased contents may still stand; answers with the number of pages. Run it after VACUUM (INDEX_CLEANUP ON) where no worker does both.';

@@ -18,6 +18,7 @@ static PROJECT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new
 static CAPSULE_KEY_FILE: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static CAPSULE_FILE_ROOT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
 static HISTORY_RETENTION: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(None);
+static ERASURE_VACUUM: GucSetting<bool> = GucSetting::<bool>::new(true);
 static MAX_CONTENT_BYTES: GucSetting<i32> = GucSetting::<i32>::new(limits::CONTENT_BYTES_DEFAULT as i32);
 
 /// The space a call works in when its argument names none (design §4): `me.space`, else `default`.
@@ -100,6 +101,11 @@ unsafe extern "C-unwind" fn check_retention(
     // SAFETY: the server passes the address of a NUL-terminated string, or of null.
     let text = unsafe { new.as_ref().filter(|text| !text.is_null()).map(|text| CStr::from_ptr(*text)) };
     text.is_none_or(|text| text.to_str().is_ok_and(|text| Retention::parse(text).is_ok()))
+}
+
+/// Whether the worker vacuums and overwrites what was erased (`me.erasure_vacuum`).
+pub fn erasure_vacuum() -> bool {
+    ERASURE_VACUUM.get()
 }
 
 /// The largest content and the largest metadata of one memory, and the largest argument object of `me.mcp_call`, in
@@ -199,6 +205,14 @@ pub fn register() {
         &CAPSULE_FILE_ROOT,
         GucContext::Suset,
         GucFlags::SUPERUSER_ONLY | GucFlags::NO_SHOW_ALL,
+    );
+    GucRegistry::define_bool_guc(
+        c"me.erasure_vacuum",
+        c"Whether the worker vacuums the tables after something was erased, and overwrites free space.",
+        c"Switch it off where that is done at other times: VACUUM, then me.erasure_scrub().",
+        &ERASURE_VACUUM,
+        GucContext::Sighup,
+        GucFlags::default(),
     );
     // SAFETY: the hook is guarded against panics.
     unsafe {

@@ -30,6 +30,7 @@ extension_sql_file!(
     requires = ["search_tables", store::fulltext::bm25_add, store::fulltext::bm25_finish]
 );
 extension_sql_file!("../sql/140_capsules.sql", name = "capsules", requires = ["tables"]);
+extension_sql_file!("../sql/145_erasure.sql", name = "erasure", requires = ["tables"]);
 extension_sql_file!(
     "../sql/150_functions.sql",
     name = "functions",

@@ -367,3 +367,65 @@ fn who_forgets_and_who_embeds_do_not_wait_for_each_other_in_a_circle() {
     });
     assert_eq!(count(&mut client, "select count(*) from me.embedding_queue"), 0);
 }
+
+/// Waits until the worker has done what erasing left to do.
+fn wait_for_the_worker(client: &mut Client) {
+    let patience = Instant::now() + Duration::from_secs(180);
+    while count(client, "select count(*) from me.erasure") > 0 {
+        assert!(Instant::now() < patience, "the worker has not vacuumed");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn the_worker_takes_what_was_forgotten_out_of_the_files() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    for other in 0..20 {
+        capture(&mut admin, &format!("an ordinary note number {other}"), json!({}));
+    }
+    let content = format!("The {SECRET} code is nine. {}", "Long enough to be toasted. ".repeat(400));
+    let id = id_of(&capture(&mut admin, &content, json!({"source": SOURCE})));
+    let plain = json!({"content": format!("{SECRET} once more"), "tree": "share"});
+    let plain = admin.function("memory_create", &plain).unwrap();
+    assert!(!files_with(&mut admin, SECRET).is_empty());
+    admin.function("capsule_forget", &json!({"id": id, "mode": "purged", "reason": "leaked"})).unwrap();
+    admin.function("memory_purge", &json!({"id": plain["id"], "reason": "leaked"})).unwrap();
+    wait_for_the_worker(&mut admin);
+    // A GIN index keeps its words, though they lead nowhere, until it is made anew; a sample of the planner's until the
+    // next analyze.
+    let mut left = files_with(&mut admin, SECRET);
+    left.extend(files_with(&mut admin, SOURCE));
+    left.retain(|file| file != "memory_lexeme_lexemes_idx" && !file.starts_with("pg_"));
+    assert_eq!(left, BTreeSet::new());
+    admin.batch_execute("reindex table me.memory_lexeme").unwrap();
+    assert!(!files_with(&mut admin, SECRET).contains("memory_lexeme_lexemes_idx"));
+    // What is left is whole.
+    assert_eq!(admin.function("capsule_list", &json!({})).unwrap()["returned"], 20);
+    let recalled = admin.function("capsule_retrieve", &json!({"terms": ["ordinary"], "limit": 1})).unwrap();
+    assert_eq!(recalled["matched"], 20, "{recalled}");
+}
+
+#[test]
+fn without_a_worker_a_vacuum_and_a_call_do_the_same() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let id = id_of(&capture(&mut admin, &format!("{SECRET} is short"), json!({})));
+    admin.function("capsule_forget", &json!({"id": id, "mode": "purged", "reason": "leaked"})).unwrap();
+    let patience = Instant::now() + Duration::from_secs(120);
+    loop {
+        admin.batch_execute("vacuum (index_cleanup on)").unwrap();
+        admin.query_one("select me.erasure_scrub()", &[]).unwrap();
+        let mut left = files_with(&mut admin, SECRET);
+        left.retain(|file| file != "memory_lexeme_lexemes_idx" && !file.starts_with("pg_"));
+        if left.is_empty() {
+            break;
+        }
+        // A vacuum keeps what a snapshot elsewhere may still see.
+        assert!(Instant::now() < patience, "still in the files of {left:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let nobody = new_role("capsule_nobody");
+    let refusal = database.connect(&nobody).query_one("select me.erasure_scrub()", &[]).unwrap_err();
+    assert_eq!(refusal.code().map(|code| code.code()), Some("42501"));
+}

@@ -412,6 +412,11 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// The table of the memories.
+    pub(super) fn memory_oid(&self) -> pg_sys::Oid {
+        self.memory.oid
+    }
+
     /// The connection.
     pub fn db(&self) -> &Db {
         self.db

@@ -2,6 +2,7 @@
 
 use super::change;
 use super::embedding;
+use super::erasure;
 use super::lexical;
 use super::memory::{no_memory, uuid};
 use super::operation::Operation;
@@ -82,5 +83,6 @@ pub(super) fn erase_everywhere(session: &Session, id: Id) -> Result<()> {
         session.db().run(statement, &[arg(session.space()), arg(uuid(id))])?;
     }
     lexical::erase::erase(session, uuid(id))?;
-    embedding::remove_vectors(session, arg(vec![uuid(id)]))
+    embedding::remove_vectors(session, arg(vec![uuid(id)]))?;
+    erasure::note(session, id)
 }

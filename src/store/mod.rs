@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod embedding;
 mod entries;
 pub mod erase;
+pub mod erasure;
 mod event;
 pub mod filter;
 pub mod fulltext;

@@ -47,20 +47,26 @@ unsafe fn restrict_search_path() {
     set_until_dropped(c"search_path", c"pg_catalog, pg_temp");
 }
 
-/// Settings made within it end with it.
+/// Settings that hold until this is dropped, on every way out.
 struct Level(i32);
+
+impl Level {
+    fn open() -> Self {
+        // SAFETY: closed when it is dropped.
+        Self(unsafe { pg_sys::NewGUCNestLevel() })
+    }
+}
 
 impl Drop for Level {
     fn drop(&mut self) {
-        // SAFETY: the level that was opened for it.
+        // SAFETY: the level that `open` opened.
         unsafe { pg_sys::AtEOXact_GUC(false, self.0) };
     }
 }
 
 /// Runs `body` without the server's notices.
 pub fn without_notices<T>(body: impl FnOnce() -> T) -> T {
-    // SAFETY: closed by `Level` on every way out.
-    let _level = Level(unsafe { pg_sys::NewGUCNestLevel() });
+    let _level = Level::open();
     set_until_dropped(c"client_min_messages", c"warning");
     body()
 }
@@ -68,9 +74,20 @@ pub fn without_notices<T>(body: impl FnOnce() -> T) -> T {
 /// Runs `body` so that what is planned in it reaches rows by their indexes: plans that are kept are made when tables may
 /// still be empty.
 pub fn by_index<T>(body: impl FnOnce() -> T) -> T {
-    // SAFETY: closed by `Level` on every way out.
-    let _level = Level(unsafe { pg_sys::NewGUCNestLevel() });
+    let _level = Level::open();
     for setting in [c"enable_seqscan", c"enable_bitmapscan", c"enable_hashjoin", c"enable_mergejoin"] {
+        set_until_dropped(setting, c"off");
+    }
+    body()
+}
+
+/// Runs `body`, whose statements look rows up by an index, one by one and in its order, whatever the planner believes of
+/// the tables: before they are analyzed it takes them for small and reads them whole.
+pub fn looking_up<T>(body: impl FnOnce() -> T) -> T {
+    let _level = Level::open();
+    for setting in
+        [c"enable_seqscan", c"enable_bitmapscan", c"enable_sort", c"enable_hashjoin", c"enable_mergejoin"]
+    {
         set_until_dropped(setting, c"off");
     }
     body()

@@ -1,6 +1,7 @@
 //! The worker of a database: claims, embeds outside any transaction, finishes.
 
 use super::board::{Slot, board};
+use super::erasure::Erasure;
 use super::launcher::reload;
 use super::transaction::{activity, transaction, try_transaction};
 use super::upkeep::Upkeep;
@@ -42,14 +43,22 @@ pub extern "C-unwind" fn memory_engine_worker_main(argument: pg_sys::Datum) {
     if !transaction(|| Ok(is_installed())) {
         return slot.free();
     }
-    if try_transaction("start", store::alone) == Some(true) {
-        let orphans = transaction(store::adopt_orphans);
-        let careful = if orphans > 1 { orphans } else { 0 };
-        Worker { slot, pauses: HashMap::new(), careful, upkeep: Upkeep::new(slot) }.run();
-    } else {
+    match try_transaction("start", store::alone) {
+        Some(true) => {
+            let orphans = transaction(store::adopt_orphans);
+            let careful = if orphans > 1 { orphans } else { 0 };
+            Worker {
+                slot,
+                pauses: HashMap::new(),
+                careful,
+                upkeep: Upkeep::new(slot),
+                erasure: Erasure::new(),
+            }
+            .run();
+        }
         // The objects are those of another version, or another worker is still here. What called is still wanted, but
         // the launcher would start the next worker at once.
-        slot.rest(now().saturating_add(REST_MICROS));
+        _ => slot.rest(now().saturating_add(REST_MICROS)),
     }
     slot.worker.store(0, Ordering::SeqCst);
     if slot.wanted.load(Ordering::SeqCst) {
@@ -98,6 +107,7 @@ struct Worker {
     /// How many entries still go one by one, because one of them may have killed the last worker.
     careful: usize,
     upkeep: Upkeep,
+    erasure: Erasure,
 }
 
 impl Worker {
@@ -123,6 +133,10 @@ impl Worker {
             }
             // One piece at a time, so that what is written meanwhile does not wait for the rest.
             if self.upkeep.turn() || worked || self.slot.wanted.load(Ordering::SeqCst) {
+                continue;
+            }
+            due = [due, self.erasure.round()].into_iter().flatten().min();
+            if self.slot.wanted.load(Ordering::SeqCst) {
                 continue;
             }
             activity(None);

@@ -6,6 +6,7 @@
 
 mod board;
 mod embedding;
+mod erasure;
 mod launcher;
 mod prepared;
 mod transaction;
