@@ -79,7 +79,8 @@ create table me.capsule_token (
   token text collate "C" not null,
   seq bigint not null,
   count int not null,
-  constraint capsule_token_pkey primary key (space, token, seq)
+  -- Recall reads the index alone.
+  constraint capsule_token_pkey primary key (space, token, seq) include (count)
 );
 comment on table me.capsule_token is 'Which capsules hold which tokens, for recall.';
 comment on column me.capsule_token.space is 'Slug of the space.';
@@ -361,7 +362,10 @@ create table me.capsule_outcome (
   evidence_ref text,
   seq bigint,
   at timestamptz not null,
-  constraint capsule_outcome_pkey primary key (space, number)
+  receipt text collate "C",
+  score float8,
+  constraint capsule_outcome_pkey primary key (space, number),
+  constraint capsule_outcome_score_check check ((receipt is null) = (score is null) and score between 0 and 1)
 );
 comment on table me.capsule_outcome is 'What came of something.';
 comment on column me.capsule_outcome.space is 'Slug of the space.';
@@ -371,6 +375,37 @@ comment on column me.capsule_outcome.actor is 'Who reports it.';
 comment on column me.capsule_outcome.evidence_ref is 'Where it can be seen.';
 comment on column me.capsule_outcome.seq is 'The capsule it is about, or null.';
 comment on column me.capsule_outcome.at is 'When.';
+comment on column me.capsule_outcome.receipt is 'The recall it came of, or null.';
+comment on column me.capsule_outcome.score is 'What that recall was worth, 0 to 1; null without a receipt.';
+
+create table me.capsule_receipt (
+  space text collate "C" not null,
+  number bigint not null,
+  seqs bigint[] not null,
+  at timestamptz not null,
+  constraint capsule_receipt_pkey primary key (space, number)
+);
+comment on table me.capsule_receipt is 'What recalls returned in the last months, so that outcomes can say what that was worth.';
+comment on column me.capsule_receipt.space is 'Slug of the space.';
+comment on column me.capsule_receipt.number is 'The receipt is rcpt-<number>: the milliseconds of the recall, and fifteen random bits.';
+comment on column me.capsule_receipt.seqs is 'Numbers of the capsules.';
+comment on column me.capsule_receipt.at is 'When.';
+
+create table me.capsule_score (
+  space text collate "C" not null,
+  seq bigint not null,
+  score float8 not null,
+  outcomes bigint not null,
+  at timestamptz not null,
+  constraint capsule_score_pkey primary key (space, seq),
+  constraint capsule_score_check check (score between 0 and 1 and outcomes > 0)
+);
+comment on table me.capsule_score is 'What capsules turned out to be worth, from the scores of outcomes.';
+comment on column me.capsule_score.space is 'Slug of the space.';
+comment on column me.capsule_score.seq is 'Number of the capsule.';
+comment on column me.capsule_score.score is '0 to 1: starts at 0.5, and each score moves it a tenth of the way.';
+comment on column me.capsule_score.outcomes is 'How many scores.';
+comment on column me.capsule_score.at is 'The last one.';
 
 create table me.capsule_preference (
   space text collate "C" not null,
@@ -445,6 +480,8 @@ select pg_catalog.pg_extension_config_dump('me.capsule_session', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_alias', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_miss', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_outcome', '');
+select pg_catalog.pg_extension_config_dump('me.capsule_receipt', '');
+select pg_catalog.pg_extension_config_dump('me.capsule_score', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_preference', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_audit', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_secret', 'where false');

@@ -20,6 +20,7 @@ grant execute on function
   me.capsule_classify,
   me.capsule_consolidate,
   me.capsule_digest,
+  me.capsule_dump,
   me.capsule_export,
   me.capsule_extract,
   me.capsule_forget,
@@ -33,6 +34,7 @@ grant execute on function
   me.capsule_preference,
   me.capsule_relate,
   me.capsule_retrieve,
+  me.capsule_review,
   me.capsule_session_finish,
   me.capsule_session_start,
   me.capsule_vector,
@@ -118,6 +120,7 @@ comment on function me.capsule_bootstrap is 'What to know before beginning: cons
 comment on function me.capsule_classify is 'Derives the label of a text, and labels a capsule with it.';
 comment on function me.capsule_consolidate is 'What could be tidied up; with apply_tiers the moves between tiers are made.';
 comment on function me.capsule_digest is 'The space at a glance: counts, newest, readiness, tiers, the state of the journal.';
+comment on function me.capsule_dump is 'The capsules that may be read as one JSON document, to be merged into a space of another database.';
 comment on function me.capsule_export is 'The capsules as Markdown: the same store gives the same bytes, but for the stamp.';
 comment on function me.capsule_extract is 'Candidates for capsules in a text, each with its cue.';
 comment on function me.capsule_forget is 'Destroys the content of a capsule for good and leaves a tombstone (mode purged or redacted).';
@@ -125,12 +128,13 @@ comment on function me.capsule_get is 'A capsule with all that is known of it, o
 comment on function me.capsule_import is 'Captures Markdown files piece by piece; importing again follows their edits.';
 comment on function me.capsule_ingest is 'Captures knowledge with its origin: one item, or a batch in items.';
 comment on function me.capsule_list is 'The capsules that are not forgotten, a line each, in the order of capture.';
-comment on function me.capsule_merge is 'Folds the capsules of another space into this one.';
+comment on function me.capsule_merge is 'Folds the capsules of another space, or of a dump, into this one.';
 comment on function me.capsule_outcome is 'Reports what came of something, or lists the reports.';
 comment on function me.capsule_pin is 'Pins or unpins a capsule: a pinned one does not decay.';
 comment on function me.capsule_preference is 'Notes which of two capsules was preferred, or lists the notes.';
 comment on function me.capsule_relate is 'Records an edge between capsules.';
 comment on function me.capsule_retrieve is 'Recall: grounded, missing_evidence or abstain, with the reasons of what was left out.';
+comment on function me.capsule_review is 'Ratifies or rejects a proposal.';
 comment on function me.capsule_session_finish is 'Closes a session; a handoff is captured first.';
 comment on function me.capsule_session_start is 'Opens a session that captures can be linked to.';
 comment on function me.capsule_vector is 'Stores a vector of the caller''s own for a capsule, or lists which have one.';

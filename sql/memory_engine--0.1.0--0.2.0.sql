@@ -165,6 +165,111 @@ language sql stable parallel safe
 return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, lower((m).temporal), upper((m).temporal),
   (m).version, (m).version_hash, has_embedding, (m).created_at, (m).created_by, (m).updated_at, home);
 
+-- Capsules: receipts and scores, proposals that are decided on, neighbours by meaning, dumps.
+alter table me.capsule_token drop constraint capsule_token_pkey,
+  add constraint capsule_token_pkey primary key (space, token, seq) include (count);
+alter table me.capsule_outcome add column receipt text collate "C", add column score float8,
+  add constraint capsule_outcome_score_check check ((receipt is null) = (score is null) and score between 0 and 1);
+comment on column me.capsule_outcome.receipt is 'The recall it came of, or null.';
+comment on column me.capsule_outcome.score is 'What that recall was worth, 0 to 1; null without a receipt.';
+
+create table me.capsule_receipt (
+  space text collate "C" not null,
+  number bigint not null,
+  seqs bigint[] not null,
+  at timestamptz not null,
+  constraint capsule_receipt_pkey primary key (space, number)
+);
+comment on table me.capsule_receipt is 'What recalls returned in the last months, so that outcomes can say what that was worth.';
+comment on column me.capsule_receipt.space is 'Slug of the space.';
+comment on column me.capsule_receipt.number is 'The receipt is rcpt-<number>: the milliseconds of the recall, and fifteen random bits.';
+comment on column me.capsule_receipt.seqs is 'Numbers of the capsules.';
+comment on column me.capsule_receipt.at is 'When.';
+
+create table me.capsule_score (
+  space text collate "C" not null,
+  seq bigint not null,
+  score float8 not null,
+  outcomes bigint not null,
+  at timestamptz not null,
+  constraint capsule_score_pkey primary key (space, seq),
+  constraint capsule_score_check check (score between 0 and 1 and outcomes > 0)
+);
+comment on table me.capsule_score is 'What capsules turned out to be worth, from the scores of outcomes.';
+comment on column me.capsule_score.space is 'Slug of the space.';
+comment on column me.capsule_score.seq is 'Number of the capsule.';
+comment on column me.capsule_score.score is '0 to 1: starts at 0.5, and each score moves it a tenth of the way.';
+comment on column me.capsule_score.outcomes is 'How many scores.';
+comment on column me.capsule_score.at is 'The last one.';
+
+select pg_catalog.pg_extension_config_dump('me.capsule_receipt', '');
+select pg_catalog.pg_extension_config_dump('me.capsule_score', '');
+
+drop function me.capsule_merge(text, text);
+create function me.capsule_merge(
+  "from" text default null,
+  dump jsonb default null,
+  space text default null
+) returns jsonb volatile parallel unsafe language c as 'MODULE_PATHNAME', 'capsule_merge_dump_wrapper';
+revoke all on function me.capsule_merge from public;
+grant execute on function me.capsule_merge to public;
+comment on function me.capsule_merge is 'Folds the capsules of another space, or of a dump, into this one.';
+
+drop function me.capsule_outcome(text, text, text, text, text);
+create function me.capsule_outcome(
+  description text default null,
+  actor text default null,
+  evidence_ref text default null,
+  capsule_id text default null,
+  receipt_id text default null,
+  score float8 default null,
+  space text default null
+) returns jsonb volatile parallel unsafe language c as 'MODULE_PATHNAME', 'capsule_outcome_scored_wrapper';
+revoke all on function me.capsule_outcome from public;
+grant execute on function me.capsule_outcome to public;
+comment on function me.capsule_outcome is 'Reports what came of something, or lists the reports.';
+
+drop function me.capsule_retrieve(text[], text, text, int, int, real[], int, jsonb, text, text, boolean, text);
+create function me.capsule_retrieve(
+  terms text[] default null,
+  project_id text default null,
+  project_prefix text default null,
+  "limit" int default null,
+  token_budget int default null,
+  query_embedding real[] default null,
+  vector_k int default null,
+  time_window jsonb default null,
+  session_id text default null,
+  lane text default null,
+  include_staged boolean default null,
+  effort_id text default null,
+  topic_id text default null,
+  weight_blend float8 default null,
+  corroboration_blend float8 default null,
+  neighbours int default null,
+  space text default null
+) returns jsonb volatile parallel unsafe language c as 'MODULE_PATHNAME', 'capsule_retrieve_beside_wrapper';
+revoke all on function me.capsule_retrieve from public;
+grant execute on function me.capsule_retrieve to public;
+comment on function me.capsule_retrieve is 'Recall: grounded, missing_evidence or abstain, with the reasons of what was left out.';
+
+create function me.capsule_dump(
+  space text default null
+) returns jsonb stable parallel restricted language c as 'MODULE_PATHNAME', 'capsule_dump_wrapper';
+revoke all on function me.capsule_dump from public;
+grant execute on function me.capsule_dump to public;
+comment on function me.capsule_dump is 'The capsules that may be read as one JSON document, to be merged into a space of another database.';
+
+create function me.capsule_review(
+  id text default null,
+  verdict text default null,
+  reason text default null,
+  space text default null
+) returns jsonb volatile parallel unsafe language c as 'MODULE_PATHNAME', 'capsule_review_wrapper';
+revoke all on function me.capsule_review from public;
+grant execute on function me.capsule_review to public;
+comment on function me.capsule_review is 'Ratifies or rejects a proposal.';
+
 -- What was erased and may still stand in the files.
 create table me.erasure (
   space text collate "C" not null,

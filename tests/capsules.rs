@@ -36,10 +36,10 @@ impl Choices {
     }
 }
 
-/// How long the writers work: `ME_CAPSULE_SECONDS`, 6 unless said.
+/// How long the writers work: `ME_CAPSULE_SECONDS`, 5 unless said.
 fn duration() -> Duration {
     let seconds = std::env::var("ME_CAPSULE_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(6))
+    Duration::from_secs(seconds.unwrap_or(5))
 }
 
 fn work(client: &mut Client, worker: u64) -> u64 {
@@ -428,4 +428,128 @@ fn without_a_worker_a_vacuum_and_a_call_do_the_same() {
     let nobody = new_role("capsule_nobody");
     let refusal = database.connect(&nobody).query_one("select me.erasure_scrub()", &[]).unwrap_err();
     assert_eq!(refusal.code().map(|code| code.code()), Some("42501"));
+}
+
+/// What a session answers, in a transaction that leaves no trace: a recall, and everything else at a glance.
+fn seen(client: &mut Client) -> (Vec<String>, Value, Value, Value) {
+    client.batch_execute("begin read only").unwrap();
+    let query = json!({"terms": ["pumps", "number 7", "hoist"], "limit": 40, "token_budget": 100_000});
+    let recalled = client.function("capsule_retrieve", &query).unwrap();
+    let digest = client.function("capsule_digest", &json!({"headlines": 3})).unwrap();
+    client.batch_execute("rollback").unwrap();
+    let rows = recalled["results"].as_array().into_iter().flatten();
+    let ids = rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+    (ids, recalled["matched"].clone(), recalled["excluded"].clone(), digest)
+}
+
+#[test]
+fn a_session_that_keeps_what_it_knows_answers_like_a_new_one() {
+    let database = Database::new();
+    let (mut keeper, mut writer) = (database.admin(), database.admin());
+    writer.function("space_create", &json!({"slug": "other"})).unwrap();
+    for number in 0..12 {
+        capture(&mut writer, &format!("finding number {number} about the pumps"), json!({}));
+    }
+    let mut choices = Choices(42);
+    for round in 0..36 {
+        let some = |choices: &mut Choices| format!("cap-{}", choices.below(14) + 1);
+        let id = some(&mut choices);
+        let edge =
+            |kind: &str, from: String| ("capsule_relate", json!({"kind": kind, "from": from, "to": id}));
+        let (function, args) = match round % 12 {
+            0 => edge("supersedes", some(&mut choices)),
+            1 => edge("blocks", some(&mut choices)),
+            2 => ("capsule_pin", json!({"id": id, "pinned": choices.below(2) == 0, "reason": "r"})),
+            3 => {
+                let content = format!("proposal {round} about the pumps");
+                let staged = json!({"content": content, "source": "s", "anchor": "a", "staged": true});
+                ("capsule_ingest", staged)
+            }
+            4 => {
+                let verdict = ["ratified", "rejected"][choices.below(2) as usize];
+                (
+                    "capsule_review",
+                    json!({"id": format!("cap-{}", 13 + choices.below(4)), "verdict": verdict, "reason": "r"}),
+                )
+            }
+            5 => ("capsule_outcome", json!({"description": "d", "actor": "a"})),
+            6 => edge("falsifies", format!("out-{}", round / 12 + 1)),
+            7 => ("capsule_forget", json!({"id": id, "mode": "redacted", "reason": "r"})),
+            8 => {
+                let text = format!("# Notes\nhead {}\n\n## Alpha\nthe pumps {}\n", round % 5, round % 24);
+                ("capsule_import", json!({"source": "project-claude-md", "files": {"CLAUDE.md": text}}))
+            }
+            9 => {
+                // Contents that are here too, with an edge between them.
+                let items = json!([
+                    {"content": "finding number 1 about the pumps", "source": "s", "anchor": "a"},
+                    {"content": format!("finding number {} about the pumps", round + 100), "source": "s", "anchor": "a"}
+                ]);
+                writer.batch_execute("set me.space = 'other'").unwrap();
+                let captured = writer.function("capsule_ingest", &json!({"items": items})).unwrap();
+                let ids = &captured["outcomes"];
+                let edge = json!({"kind": "supersedes", "from": ids[1]["id"], "to": ids[0]["id"]});
+                writer.function("capsule_relate", &edge).unwrap();
+                writer.batch_execute("reset me.space").unwrap();
+                ("capsule_merge", json!({"from": "other"}))
+            }
+            10 => ("capsule_consolidate", json!({"apply_tiers": true})),
+            _ => ("capsule_alias", json!({"term": "hoist", "alias": format!("number {}", choices.below(9))})),
+        };
+        if let Err(refusal) = writer.function(function, &args) {
+            assert!(["P0002", "22023"].contains(&refusal.sqlstate.as_str()), "{function}: {refusal:?}");
+        }
+        // What it did itself and took back leaves nothing in what it knows.
+        keeper.batch_execute("begin").unwrap();
+        let own = format!("own finding number 7 about the pumps {round}");
+        let replaced = id_of(&capture(&mut keeper, &own, json!({})));
+        let edge = json!({"kind": "supersedes", "from": replaced, "to": "cap-1"});
+        keeper.function("capsule_relate", &edge).unwrap();
+        keeper.function("capsule_retrieve", &json!({"terms": ["own"]})).unwrap();
+        keeper.batch_execute("rollback").unwrap();
+        assert_eq!(seen(&mut keeper), seen(&mut database.admin()), "round {round}: {function} {args}");
+    }
+    let report = writer.function("capsule_verify", &json!({})).unwrap();
+    assert_eq!(report["ok"], true, "{report}");
+}
+
+#[test]
+fn an_import_tells_nothing_of_what_stands_behind_a_symbolic_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = std::env::temp_dir().join(common::unique("capsule_links"));
+    for place in ["outside/notes", "root"] {
+        std::fs::create_dir_all(folder.join(place)).unwrap();
+    }
+    std::fs::write(folder.join("outside/CLAUDE.md"), "## Secret\nseven\n").unwrap();
+    std::fs::write(folder.join("outside/notes/a.md"), "## Secret\neight\n").unwrap();
+    symlink(folder.join("outside/CLAUDE.md"), folder.join("outside/AGENTS.md")).unwrap();
+    symlink(folder.join("outside"), folder.join("root/link")).unwrap();
+    for place in ["", "outside", "outside/notes", "root"] {
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.join(place), open).unwrap();
+    }
+    let database = Database::new();
+    let mut admin = database.admin();
+    let root = folder.join("root");
+    admin.execute("select set_config('me.capsule_file_root', $1, false)", &[&root.to_str()]).unwrap();
+    // A file, a link and nothing behind the link: all are not there.
+    let mut outcome = |args: Value| admin.function("capsule_import", &args).unwrap()["outcome"].clone();
+    for args in [
+        json!({"source": "project-claude-md", "base": "link"}),
+        json!({"source": "project-agents-md", "base": "link"}),
+        json!({"source": "user-claude-md", "base": "link"}),
+        json!({"source": "memory-dir", "dir": "link"}),
+        json!({"source": "memory-dir", "dir": "link/notes"}),
+        json!({"source": "memory-dir", "dir": "link/nothing"}),
+    ] {
+        assert_eq!(outcome(args.clone()), "absent", "{args}");
+    }
+    for anchor in ["link/CLAUDE.md:1", "link/AGENTS.md:1", "link/nothing.md:1"] {
+        let content = format!("anchored at {anchor}");
+        capture(&mut admin, &content, json!({"anchor": anchor}));
+    }
+    let recalled = admin.function("capsule_retrieve", &json!({"terms": ["anchored"]})).unwrap();
+    let rows = recalled["results"].as_array().unwrap();
+    assert!(rows.len() == 3 && rows.iter().all(|row| row["anchor_live"] == false), "{recalled}");
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,6 +1,6 @@
 //! The SQL functions: each makes the argument object of its tool and runs it.
 
-use super::{Answer, Fields, adopt, run};
+use super::{Answer, Fields, adopt, dump, run};
 use crate::api::memory::id_argument;
 use crate::store::jsonb::Jsonb;
 use pgrx::prelude::*;
@@ -134,6 +134,11 @@ fn capsule_digest(
 }
 
 #[pg_extern(stable, parallel_restricted)]
+fn capsule_dump(space: default!(Option<&str>, "NULL")) -> Answer {
+    dump(space)
+}
+
+#[pg_extern(stable, parallel_restricted)]
 fn capsule_export(stamp: default!(Option<bool>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
     Arguments::default().boolean("stamp", stamp).run("memory_export", space)
 }
@@ -241,17 +246,24 @@ fn capsule_list(
         .run("memory_list", space)
 }
 
-#[pg_extern(volatile, parallel_unsafe)]
-fn capsule_merge(from: default!(Option<String>, "NULL"), space: default!(Option<&str>, "NULL")) -> Answer {
-    Arguments::default().text("from", from).run("memory_merge", space)
+#[pg_extern(volatile, parallel_unsafe, name = "capsule_merge")]
+fn capsule_merge_dump(
+    from: default!(Option<String>, "NULL"),
+    dump: default!(Option<Jsonb>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    Arguments::default().text("from", from).json("dump", dump).run("memory_merge", space)
 }
 
-#[pg_extern(volatile, parallel_unsafe)]
-fn capsule_outcome(
+#[pg_extern(volatile, parallel_unsafe, name = "capsule_outcome")]
+#[allow(clippy::too_many_arguments, reason = "the SQL signature")]
+fn capsule_outcome_scored(
     description: default!(Option<String>, "NULL"),
     actor: default!(Option<String>, "NULL"),
     evidence_ref: default!(Option<String>, "NULL"),
     capsule_id: default!(Option<String>, "NULL"),
+    receipt_id: default!(Option<String>, "NULL"),
+    score: default!(Option<f64>, "NULL"),
     space: default!(Option<&str>, "NULL"),
 ) -> Answer {
     Arguments::default()
@@ -259,6 +271,8 @@ fn capsule_outcome(
         .text("actor", actor)
         .text("evidence_ref", evidence_ref)
         .text("capsule_id", capsule_id)
+        .text("receipt_id", receipt_id)
+        .number("score", score)
         .run("memory_outcome", space)
 }
 
@@ -302,9 +316,9 @@ fn capsule_relate(
     Arguments::default().text("kind", kind).text("from", from).text("to", to).run("memory_relate", space)
 }
 
-#[pg_extern(volatile, parallel_unsafe)]
+#[pg_extern(volatile, parallel_unsafe, name = "capsule_retrieve")]
 #[allow(clippy::too_many_arguments, reason = "the SQL signature")]
-fn capsule_retrieve(
+fn capsule_retrieve_beside(
     terms: default!(Option<Vec<Option<String>>>, "NULL"),
     project_id: default!(Option<String>, "NULL"),
     project_prefix: default!(Option<String>, "NULL"),
@@ -316,6 +330,11 @@ fn capsule_retrieve(
     session_id: default!(Option<String>, "NULL"),
     lane: default!(Option<String>, "NULL"),
     include_staged: default!(Option<bool>, "NULL"),
+    effort_id: default!(Option<String>, "NULL"),
+    topic_id: default!(Option<String>, "NULL"),
+    weight_blend: default!(Option<f64>, "NULL"),
+    corroboration_blend: default!(Option<f64>, "NULL"),
+    neighbours: default!(Option<i32>, "NULL"),
     space: default!(Option<&str>, "NULL"),
 ) -> Answer {
     Arguments::default()
@@ -330,7 +349,26 @@ fn capsule_retrieve(
         .text("session_id", session_id)
         .text("lane", lane)
         .boolean("include_staged", include_staged)
+        .text("effort_id", effort_id)
+        .text("topic_id", topic_id)
+        .number("weight_blend", weight_blend)
+        .number("corroboration_blend", corroboration_blend)
+        .integer("neighbours", neighbours)
         .run("memory_retrieve", space)
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn capsule_review(
+    id: default!(Option<String>, "NULL"),
+    verdict: default!(Option<String>, "NULL"),
+    reason: default!(Option<String>, "NULL"),
+    space: default!(Option<&str>, "NULL"),
+) -> Answer {
+    Arguments::default()
+        .text("id", id)
+        .text("verdict", verdict)
+        .text("reason", reason)
+        .run("memory_review", space)
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

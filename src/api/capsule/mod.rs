@@ -2,9 +2,11 @@
 
 mod functions;
 pub mod mcp;
+mod released;
 mod words;
 
 use super::{required, result};
+use crate::domain::capsule::dump::Dump;
 use crate::domain::capsule::fault::{Fault, Result as Checked};
 use crate::domain::capsule::project::Fence;
 use crate::domain::capsule::shape::Shape;
@@ -13,6 +15,7 @@ use crate::domain::capsule::{LABEL, classify, extract, ingest, recall};
 use crate::domain::id::Id;
 use crate::domain::invalid;
 use crate::error::{Error, Result};
+use crate::guc;
 use crate::store::capsule as store;
 use crate::store::capsule::book::Book;
 use crate::store::jsonb::Jsonb;
@@ -75,6 +78,7 @@ fn run(tool: &str, fields: Fields, space: Option<&str>) -> Answer {
         "memory_outcome" => words::outcome(fields, space),
         "memory_preference" => words::preference(fields, space),
         "memory_pin" => words::pin(fields, space),
+        "memory_review" => words::review(fields, space),
         "memory_export" => {
             let mut shape = checked(Shape::new(fields, &["stamp"]))?;
             let stamped = checked(shape.boolean("stamp"))?.unwrap_or(true);
@@ -222,9 +226,21 @@ fn visual(fields: Fields, space: Option<&str>) -> Answer {
     read(space, |session| store::views::draw(session, view, &fence))
 }
 
+/// What the journal calls a merged dump.
+const FROM_DUMP: &str = "dump";
+
 /// Both spaces are read and written in the caller's one transaction.
 fn merge(fields: Fields, space: Option<&str>) -> Answer {
-    let mut shape = checked(Shape::new(fields, &["from"]))?;
+    let mut shape = checked(Shape::new(fields, &["from", "dump"]))?;
+    if let Some(document) = checked(shape.object("dump"))? {
+        if shape.has("from") {
+            return Err(
+                Error::from(Fault::value("from", "from and dump exclude each other: send one")).into()
+            );
+        }
+        let source = checked(Dump::parse(document, guc::max_content_bytes()))?;
+        return write(space, |book| store::merge::merge(book, FROM_DUMP, &source));
+    }
     let from = checked(shape.need_text("from"))?;
     let source = session::read(Some(&from), |_| Ok(()), |session, ()| store::merge::read(session));
     let source = source.map_err(|_| {
@@ -232,6 +248,11 @@ fn merge(fields: Fields, space: Option<&str>) -> Answer {
         Error::from(Fault::value("from", message))
     })?;
     write(space, |book| store::merge::merge(book, &from, &source))
+}
+
+/// Runs `me.capsule_dump`.
+fn dump(space: Option<&str>) -> Answer {
+    read(space, |session| Ok(store::merge::read(session)?.to_json()))
 }
 
 /// Runs `me.capsule_adopt`: the content of a plain memory is captured; the memory stays as it is.

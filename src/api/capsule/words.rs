@@ -4,8 +4,9 @@ use super::{Answer, Fields, checked, read, write};
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::shape::Shape;
 use crate::domain::capsule::text::is_blank;
+use crate::domain::capsule::words::Verdict;
 use crate::error::Error;
-use crate::store::capsule::vocabulary as store;
+use crate::store::capsule::{review, vocabulary as store};
 
 /// Runs `memory_alias`.
 pub fn alias(fields: Fields, space: Option<&str>) -> Answer {
@@ -44,16 +45,28 @@ pub fn vector(fields: Fields, space: Option<&str>) -> Answer {
 
 /// Runs `memory_outcome`. Blank strings count as absent (CAP-OUT-2).
 pub fn outcome(fields: Fields, space: Option<&str>) -> Answer {
-    let mut shape = checked(Shape::new(fields, &["description", "actor", "evidence_ref", "capsule_id"]))?;
+    let known = &["description", "actor", "evidence_ref", "capsule_id", "receipt_id", "score"];
+    let mut shape = checked(Shape::new(fields, known))?;
+    let score = checked(shape.number("score"))?;
     let mut filled = |key: &str| checked(shape.text(key)).map(|text| text.filter(|text| !is_blank(text)));
     let (description, actor) = (filled("description")?, filled("actor")?);
-    let (evidence_ref, capsule_id) = (filled("evidence_ref")?, filled("capsule_id")?);
+    let (evidence_ref, capsule_id, receipt) =
+        (filled("evidence_ref")?, filled("capsule_id")?, filled("receipt_id")?);
+    let scored = match (receipt, score) {
+        (Some(receipt), Some(score)) if (0.0..=1.0).contains(&score) => Some((receipt, score)),
+        (Some(_), Some(score)) => return refuse("score", &format!("score {score} is not between 0 and 1")),
+        (Some(_), None) => return refuse("score", "score is missing beside receipt_id"),
+        (None, Some(_)) => return refuse("receipt_id", "receipt_id is missing beside score"),
+        (None, None) => None,
+    };
     match (description, actor) {
         (Some(description), Some(actor)) => {
-            let outcome = store::Outcome { description, actor, evidence_ref, capsule_id };
+            let outcome = store::Outcome { description, actor, evidence_ref, capsule_id, scored };
             write(space, |book| store::add_outcome(book, &outcome))
         }
-        (None, None) if evidence_ref.is_none() && capsule_id.is_none() => read(space, store::outcomes),
+        (None, None) if evidence_ref.is_none() && capsule_id.is_none() && scored.is_none() => {
+            read(space, store::outcomes)
+        }
         _ => refuse("description", "an outcome needs description and actor"),
     }
 }
@@ -78,6 +91,16 @@ pub fn pin(fields: Fields, space: Option<&str>) -> Answer {
     let pinned = checked(shape.boolean("pinned"))?.ok_or_else(|| Error::from(shape.missing("pinned")))?;
     let reason = checked(shape.need_text("reason"))?;
     write(space, |book| store::pin(book, &id, pinned, &reason))
+}
+
+/// Runs `memory_review`.
+pub fn review(fields: Fields, space: Option<&str>) -> Answer {
+    let mut shape = checked(Shape::new(fields, &["id", "verdict", "reason"]))?;
+    let id = checked(shape.need_text("id"))?;
+    let verdict = checked(shape.word("verdict", Verdict::WORDS, Verdict::from_word))?;
+    let verdict = checked(verdict.ok_or_else(|| shape.missing("verdict")))?;
+    let reason = checked(shape.need_text("reason"))?;
+    write(space, |book| review::review(book, &id, verdict, &reason))
 }
 
 fn refuse(argument: &'static str, message: &str) -> Answer {

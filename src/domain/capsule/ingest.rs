@@ -1,5 +1,6 @@
 //! What a capture may be: its form, then its values (CAP-ING).
 
+use super::dump::PROJECT_BYTES;
 use super::fault::{Fault, Result};
 use super::record::{ANCHOR_LINES, CONFIDENCE_DEFAULT};
 use super::shape::Shape;
@@ -7,9 +8,6 @@ use super::stamp::Stamp;
 use super::text::is_blank;
 use super::words::{Authority, EvidenceState, Kind};
 use serde_json::{Map, Value};
-
-/// Longest project, in bytes: it leads an index entry.
-const PROJECT_BYTES: usize = 1000;
 
 /// The keys of one item.
 const ITEM: &[&str] = &[

@@ -54,6 +54,15 @@ pub fn decayed(confidence: f64, valid_from: &Stamp, now: &Stamp, pinned: bool) -
     confidence * (-days / HALF_LIFE_DAYS).exp2()
 }
 
+/// The same, of instants in microseconds.
+pub fn decayed_micros(confidence: f64, valid_from: i64, now: i64, pinned: bool) -> f64 {
+    if pinned {
+        return confidence;
+    }
+    let days = ((now as f64 - valid_from as f64) / 86_400e6).max(0.0);
+    confidence * (-days / HALF_LIFE_DAYS).exp2()
+}
+
 /// A score with three significant digits.
 pub fn three_digits(score: f64) -> f64 {
     if score == 0.0 || !score.is_finite() {
@@ -120,6 +129,15 @@ mod tests {
         assert!((half - 0.4).abs() < 1e-9);
         assert_eq!(decayed(0.8, &now.plus_seconds(86_400), &now, false), 0.8);
         assert_eq!(decayed(0.5, &now.plus_seconds(-900 * 86_400), &now, true), 0.5);
+    }
+
+    #[test]
+    fn both_clocks_decay_alike() {
+        let now = Stamp::parse("2026-04-01T00:00:00Z").unwrap();
+        let from = now.plus_seconds(-12_345_678);
+        let exact = decayed(0.7, &from, &now, false);
+        assert!((decayed_micros(0.7, from.pg_micros(), now.pg_micros(), false) - exact).abs() < 1e-9);
+        assert_eq!(decayed_micros(0.7, i64::MIN, i64::MAX, true), 0.7);
     }
 
     #[test]

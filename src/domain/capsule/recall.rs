@@ -2,19 +2,18 @@
 
 use super::fault::{Fault, Result};
 use super::project::Fence;
-use super::rank::{Corpus, decayed, fused, relevance, three_digits};
-use super::record::{number, rounded};
 use super::shape::Shape;
 use super::stamp::Stamp;
-use super::text::{fold, has_alphanumeric, index_tokens, is_blank};
-use super::words::{Lane, Tier};
-use serde_json::{Map, Value, json};
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use super::text::{fold, has_alphanumeric, is_blank};
+use super::words::Lane;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// The budget when none is given.
 pub const TOKEN_BUDGET_DEFAULT: u64 = 1500;
 const VECTOR_K_DEFAULT: u64 = 10;
+/// Most neighbours by meaning a call may ask for, and how many it gets when nothing else was found.
+pub const NEIGHBOURS: (u64, u64) = (20, 5);
 
 /// A bounded or half-bounded time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +43,8 @@ impl Window {
         Ok(Some(Self { from, to }))
     }
 
-    fn meets(&self, event: (i64, i64)) -> bool {
+    /// Whether a time touches it, both ends included.
+    pub fn meets(&self, event: (i64, i64)) -> bool {
         self.from.as_ref().is_none_or(|from| event.1 >= from.pg_micros())
             && self.to.as_ref().is_none_or(|to| event.0 <= to.pg_micros())
     }
@@ -73,7 +73,34 @@ pub struct Query {
     pub lane: Lane,
     /// Whether proposals count.
     pub include_staged: bool,
+    /// The epic or task whose parts alone are looked at.
+    pub effort_id: Option<String>,
+    /// The capsule what is said about which alone is looked at.
+    pub topic_id: Option<String>,
+    /// How much the scores of earlier outcomes count, 0 to 1.
+    pub weight_blend: f64,
+    /// How much witnesses count, 0 to 1.
+    pub corroboration_blend: f64,
+    /// Most neighbours by meaning, if the caller says it.
+    pub neighbours: Option<u64>,
 }
+
+impl Query {
+    /// Whether something beside words and vectors counts for the order.
+    pub fn is_blended(&self) -> bool {
+        self.weight_blend > 0.0 || self.corroboration_blend > 0.0
+    }
+
+    /// Most rows that are looked at in order: a row costs so much of the budget at least.
+    pub fn rows_at_most(&self) -> usize {
+        let of_budget = self.token_budget / ROW_COST_LEAST + 1;
+        let rows = self.limit.map_or(of_budget, |limit| limit.min(of_budget));
+        usize::try_from(rows).unwrap_or(usize::MAX)
+    }
+}
+
+/// What the shortest row costs at least: its hash alone is longer.
+const ROW_COST_LEAST: u64 = 16;
 
 /// Reads a call.
 pub fn parse(fields: Map<String, Value>) -> Result<Query> {
@@ -91,6 +118,11 @@ pub fn parse(fields: Map<String, Value>) -> Result<Query> {
             "session_id",
             "lane",
             "include_staged",
+            "effort_id",
+            "topic_id",
+            "weight_blend",
+            "corroboration_blend",
+            "neighbours",
         ],
     )?;
     let terms = shape.texts("terms")?.ok_or_else(|| shape.missing("terms"))?;
@@ -102,6 +134,10 @@ pub fn parse(fields: Map<String, Value>) -> Result<Query> {
     let session_id = shape.text("session_id")?;
     let lane = shape.word("lane", Lane::WORDS, Lane::from_word)?.unwrap_or(Lane::Auto);
     let include_staged = shape.boolean("include_staged")?.unwrap_or(false);
+    let (effort_id, topic_id) = (shape.text("effort_id")?, shape.text("topic_id")?);
+    let (weight_blend, corroboration_blend) =
+        (shape.number("weight_blend")?, shape.number("corroboration_blend")?);
+    let neighbours = shape.count("neighbours")?;
     let window = Window::take(&mut shape)?;
     let terms = usable(terms);
     if terms.is_empty() {
@@ -109,6 +145,11 @@ pub fn parse(fields: Map<String, Value>) -> Result<Query> {
     }
     if session_id.as_deref().is_some_and(is_blank) {
         return Err(Fault::value("session_id", "session_id is blank"));
+    }
+    let weight_blend = share("weight_blend", weight_blend)?;
+    let corroboration_blend = share("corroboration_blend", corroboration_blend)?;
+    if neighbours.is_some_and(|count| count > NEIGHBOURS.0) {
+        return Err(Fault::value("neighbours", format!("neighbours is more than {}", NEIGHBOURS.0)));
     }
     if let Some(vector) = &embedding {
         check_vector("query_embedding", vector)?;
@@ -126,7 +167,21 @@ pub fn parse(fields: Map<String, Value>) -> Result<Query> {
         vector_k: usize::try_from(vector_k).unwrap_or(usize::MAX),
         lane,
         include_staged,
+        effort_id,
+        topic_id,
+        weight_blend,
+        corroboration_blend,
+        neighbours,
     })
+}
+
+/// A share between nothing and all.
+fn share(argument: &'static str, value: Option<f64>) -> Result<f64> {
+    let value = value.unwrap_or(0.0);
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(Fault::value(argument, format!("{argument} {value} is not between 0 and 1")))
 }
 
 /// The terms that can match, each once (CAP-RET-2).
@@ -161,472 +216,17 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if product > 0.0 { dot / product } else { 0.0 }
 }
 
-/// What the text lane looks for: each term, and what was taught for it.
-#[derive(Debug, Clone)]
-pub struct Probe {
-    terms: Vec<TermProbe>,
-    /// How many aliases are searched.
-    pub aliases: usize,
-}
-
-#[derive(Debug, Clone)]
-struct TermProbe {
-    term: String,
-    direct: Vec<String>,
-    aliases: Vec<Vec<String>>,
-}
-
-impl Probe {
-    /// Prepares the terms. `taught` gives the aliases of a folded term.
-    pub fn new(terms: &[String], taught: &HashMap<String, Vec<String>>) -> Self {
-        let mut aliases = 0;
-        let terms = terms
-            .iter()
-            .map(|term| {
-                let folded = fold(term);
-                let known = taught.get(&folded).map(Vec::as_slice).unwrap_or_default();
-                let searched: Vec<Vec<String>> = known
-                    .iter()
-                    .filter(|alias| **alias != folded)
-                    .map(|alias| index_tokens(alias))
-                    .filter(|tokens| !tokens.is_empty())
-                    .collect();
-                aliases += searched.len();
-                TermProbe { term: term.clone(), direct: index_tokens(term), aliases: searched }
-            })
-            .collect();
-        Self { terms, aliases }
-    }
-
-    /// Every token the postings of which are needed.
-    pub fn tokens(&self) -> Vec<String> {
-        let all: BTreeSet<&String> = self.phrases().flatten().collect();
-        all.into_iter().cloned().collect()
-    }
-
-    fn phrases(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.terms.iter().flat_map(|term| std::iter::once(&term.direct).chain(&term.aliases))
-    }
-
-    /// Which terms each capsule matches, by its number.
-    pub fn matches(&self, postings: &HashMap<String, Posting>) -> BTreeMap<i64, Vec<Option<Hit>>> {
-        let mut found: BTreeMap<i64, Vec<Option<Hit>>> = BTreeMap::new();
-        for (index, term) in self.terms.iter().enumerate() {
-            let mut note = |tokens: &Vec<String>, hit: Hit| {
-                for seq in all_of(tokens, postings) {
-                    let hits = found.entry(seq).or_insert_with(|| vec![None; self.terms.len()]);
-                    hits[index].get_or_insert(hit);
-                }
-            };
-            note(&term.direct, Hit::Direct);
-            term.aliases.iter().for_each(|alias| note(alias, Hit::Alias));
-        }
-        found
-    }
-
-    /// The text score of a capsule of this length: every searched token counts, each time it is searched.
-    pub fn score(&self, postings: &HashMap<String, Posting>, corpus: Corpus, seq: i64, length: i64) -> f64 {
-        self.phrases()
-            .flatten()
-            .filter_map(|token| {
-                let posting = postings.get(token)?;
-                let count = posting.count(seq)?;
-                Some(corpus.weight(corpus.idf(posting.seqs.len() as i64), count, length))
-            })
-            .sum()
-    }
-
-    /// The matched terms as rows show them: in the caller's order, `alias:` before one that only an alias matched.
-    pub fn shown(&self, hits: &[Option<Hit>]) -> Vec<String> {
-        self.terms
-            .iter()
-            .zip(hits)
-            .filter_map(|(term, hit)| match hit {
-                Some(Hit::Direct) => Some(term.term.clone()),
-                Some(Hit::Alias) => Some(format!("alias:{}", term.term)),
-                None => None,
-            })
-            .collect()
-    }
-}
-
-/// How a term matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hit {
-    /// By itself.
-    Direct,
-    /// By an alias.
-    Alias,
-}
-
-/// The capsules that hold a token, and how often.
-#[derive(Debug, Clone, Default)]
-pub struct Posting {
-    /// Numbers, rising.
-    pub seqs: Vec<i64>,
-    /// Beside each, how often.
-    pub counts: Vec<i32>,
-}
-
-impl Posting {
-    fn count(&self, seq: i64) -> Option<i64> {
-        self.seqs.binary_search(&seq).ok().and_then(|at| self.counts.get(at)).map(|count| i64::from(*count))
-    }
-}
-
-/// The capsules that hold every one of the tokens.
-fn all_of(tokens: &[String], postings: &HashMap<String, Posting>) -> Vec<i64> {
-    let mut lists: Vec<&Posting> = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        match postings.get(token) {
-            Some(posting) => lists.push(posting),
-            None => return Vec::new(),
-        }
-    }
-    lists.sort_by_key(|posting| posting.seqs.len());
-    match lists.split_first() {
-        Some((first, others)) => first
-            .seqs
-            .iter()
-            .filter(|seq| others.iter().all(|other| other.seqs.binary_search(seq).is_ok()))
-            .copied()
-            .collect(),
-        None => Vec::new(),
-    }
-}
-
-/// A capsule that some lane found, as far as fences and order need it.
-#[derive(Debug, Clone)]
-pub struct Candidate {
-    /// Its number.
-    pub seq: i64,
-    /// Its tier.
-    pub tier: Tier,
-    /// Target of a `falsifies` edge.
-    pub falsified: bool,
-    /// Target of a `supersedes` edge.
-    pub superseded: bool,
-    /// Reviewed, and not ratified.
-    pub staged: bool,
-    /// From when it holds.
-    pub valid_from: Stamp,
-    /// Until when.
-    pub valid_to: Option<Stamp>,
-    /// 0 to 1.
-    pub confidence: f64,
-    /// The newest pin event says so.
-    pub pinned: bool,
-    /// When the fact was.
-    pub event: Option<(i64, i64)>,
-    /// How often it was recalled.
-    pub recalls: i64,
-    /// When last.
-    pub last_recalled: Option<i64>,
-    /// Its length in tokens.
-    pub length: i64,
-}
-
-/// Reasons of exclusion, in the order they are told.
-const REASONS: [&str; 10] = [
-    "quarantined",
-    "falsified",
-    "archived",
-    "superseded",
-    "proposed",
-    "expired",
-    "not_yet_valid",
-    "undated",
-    "outside_time_window",
-    "tombstoned",
-];
-
-/// How many matches each fence stopped.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Excluded(BTreeMap<&'static str, u64>);
-
-impl Excluded {
-    /// Counts one more.
-    pub fn note(&mut self, reason: &'static str) {
-        *self.0.entry(reason).or_default() += 1;
-    }
-
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.0.values().sum()
-    }
-
-    /// As answers show it; reasons without a match are absent.
-    pub fn to_json(&self) -> Value {
-        self.told().map(|(reason, count)| (reason.to_owned(), json!(count))).collect::<Map<_, _>>().into()
-    }
-
-    fn told(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        REASONS.iter().filter_map(|reason| self.0.get(reason).map(|count| (*reason, *count)))
-    }
-
-    fn sentence(&self) -> String {
-        self.told().map(|(reason, count)| format!("{count} {reason}")).collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl Candidate {
-    /// The first fence that stops it (CAP-RET-11): quarantine is never hidden by a softer reason.
-    pub fn stopped(&self, query: &Query, now: &Stamp) -> Option<&'static str> {
-        if self.tier == Tier::Quarantined {
-            return Some("quarantined");
-        }
-        if self.falsified {
-            return Some("falsified");
-        }
-        if self.tier == Tier::Archived {
-            return Some("archived");
-        }
-        if self.superseded {
-            return Some("superseded");
-        }
-        if self.staged && !query.include_staged {
-            return Some("proposed");
-        }
-        if self.valid_from.instant() > now.instant() {
-            return Some("not_yet_valid");
-        }
-        if self.valid_to.as_ref().is_some_and(|to| to.instant() < now.instant()) {
-            return Some("expired");
-        }
-        match (&query.window, self.event) {
-            (Some(_), None) => Some("undated"),
-            (Some(window), Some(event)) if !window.meets(event) => Some("outside_time_window"),
-            _ => None,
-        }
-    }
-
-    /// Whether it is inside the window, if there is one.
-    pub fn in_window(&self, query: &Query) -> bool {
-        query.window.as_ref().is_none_or(|window| self.event.is_some_and(|event| window.meets(event)))
-    }
-}
-
-/// A match that passed every fence, in its place.
-#[derive(Debug, Clone)]
-pub struct Ranked {
-    /// The capsule.
-    pub candidate: Candidate,
-    /// Its exact weight now.
-    pub weight: f64,
-    /// The matched terms as they are shown.
-    pub matched_terms: Vec<String>,
-    /// The text score, if the text lane matched.
-    pub score: Option<f64>,
-    /// The cosine, if the vector lane matched.
-    pub cosine: Option<f64>,
-    matched: usize,
-}
-
-/// What the fences let through, in order, and what they stopped.
-#[derive(Debug)]
-pub struct Ranking {
-    /// In order.
-    pub rows: Vec<Ranked>,
-    /// Counts by reason.
-    pub excluded: Excluded,
-    fusion: bool,
-    strongest: f64,
-}
-
-/// What the lanes found.
-pub struct Found<'a> {
-    /// The prepared terms.
-    pub probe: &'a Probe,
-    /// Their postings.
-    pub postings: &'a HashMap<String, Posting>,
-    /// The size of the store.
-    pub corpus: Corpus,
-    /// Text matches by capsule.
-    pub matches: &'a BTreeMap<i64, Vec<Option<Hit>>>,
-    /// Cosines of everything in scope that has a vector, above zero.
-    pub cosines: HashMap<i64, f64>,
-}
-
-/// Fences and orders what the lanes found (CAP-RET-11…15, CAP-RET-23, CAP-RET-24).
-pub fn rank(query: &Query, now: &Stamp, found: &Found, candidates: Vec<Candidate>) -> Ranking {
-    let mut near: Vec<(&Candidate, f64)> = candidates
-        .iter()
-        .filter_map(|candidate| Some((candidate, *found.cosines.get(&candidate.seq)?)))
-        .filter(|(_, cosine)| *cosine > 0.0)
-        .collect();
-    near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.seq.cmp(&b.0.seq)));
-    // The window counts before the k best are taken; who stands outside of it is counted as such below.
-    let (inside, outside): (Vec<_>, Vec<_>) =
-        near.into_iter().partition(|(candidate, _)| candidate.in_window(query));
-    let near: HashMap<i64, f64> = inside
-        .into_iter()
-        .take(query.vector_k)
-        .chain(outside)
-        .map(|(candidate, cosine)| (candidate.seq, cosine))
-        .collect();
-
-    let mut excluded = Excluded::default();
-    let mut rows: Vec<Ranked> = Vec::new();
-    for candidate in candidates {
-        let hits = found.matches.get(&candidate.seq).filter(|_| query.lane != Lane::Vector);
-        let cosine = near.get(&candidate.seq).copied();
-        if hits.is_none() && cosine.is_none() {
-            continue;
-        }
-        if let Some(reason) = candidate.stopped(query, now) {
-            excluded.note(reason);
-            continue;
-        }
-        let score =
-            hits.map(|_| found.probe.score(found.postings, found.corpus, candidate.seq, candidate.length));
-        rows.push(Ranked {
-            weight: decayed(candidate.confidence, &candidate.valid_from, now, candidate.pinned),
-            matched: hits.map_or(0, |hits| hits.iter().flatten().count()),
-            matched_terms: hits.map_or_else(Vec::new, |hits| found.probe.shown(hits)),
-            score,
-            cosine,
-            candidate,
-        });
-    }
-    let strongest = rows.iter().filter_map(|row| row.score).fold(0.0, f64::min);
-    let fusion = query.embedding.is_some();
-    if fusion {
-        fuse(&mut rows)
-    } else {
-        rows.sort_by(by_text)
-    }
-    Ranking { rows, excluded, fusion, strongest }
-}
-
-/// The order of the text lane (CAP-RET-14).
-fn by_text(a: &Ranked, b: &Ranked) -> Ordering {
-    b.matched
-        .cmp(&a.matched)
-        .then_with(|| a.score.unwrap_or(0.0).total_cmp(&b.score.unwrap_or(0.0)))
-        .then_with(|| b.weight.total_cmp(&a.weight))
-        .then_with(|| b.candidate.valid_from.instant().cmp(&a.candidate.valid_from.instant()))
-        .then_with(|| b.candidate.last_recalled.cmp(&a.candidate.last_recalled))
-        .then_with(|| b.candidate.recalls.cmp(&a.candidate.recalls))
-        .then_with(|| a.candidate.seq.cmp(&b.candidate.seq))
-}
-
-/// The fused order of both lanes (CAP-RET-24).
-fn fuse(rows: &mut [Ranked]) {
-    let mut scores: HashMap<i64, f64> = HashMap::new();
-    rows.sort_by(by_text);
-    for (index, row) in rows.iter().filter(|row| row.score.is_some()).enumerate() {
-        *scores.entry(row.candidate.seq).or_default() += fused(index + 1);
-    }
-    rows.sort_by(|a, b| {
-        let cosine = |row: &Ranked| row.cosine.unwrap_or(f64::NEG_INFINITY);
-        cosine(b).total_cmp(&cosine(a)).then(a.candidate.seq.cmp(&b.candidate.seq))
-    });
-    for (index, row) in rows.iter().filter(|row| row.cosine.is_some()).enumerate() {
-        *scores.entry(row.candidate.seq).or_default() += fused(index + 1);
-    }
-    let score = |row: &Ranked| scores.get(&row.candidate.seq).copied().unwrap_or(0.0);
-    rows.sort_by(|a, b| score(b).total_cmp(&score(a)).then(a.candidate.seq.cmp(&b.candidate.seq)));
-}
-
-/// What a row shows beside its rank.
-#[derive(Debug, Clone)]
-pub struct Detail {
-    /// First line of the content.
-    pub headline: String,
-    /// Whether it may be giving orders.
-    pub instruction_taint: bool,
-    /// Who vouches for it.
-    pub authority: String,
-    /// Source, anchor, hash.
-    pub provenance: Value,
-    /// Whether the anchored file is there.
-    pub anchor_live: Value,
-    /// Whether it changed since.
-    pub anchor_drift: &'static str,
-    /// The epistemic sidecar.
-    pub evidence_state: Option<String>,
-    /// Likewise.
-    pub proof_hint: Option<String>,
-    /// Likewise.
-    pub stale_if: Option<String>,
-}
-
-impl Ranking {
-    /// A row as it is shown (CAP-RET-18); `rank` counts from 1.
-    pub fn row(&self, ranked: &Ranked, rank: usize, detail: Detail) -> Value {
-        let candidate = &ranked.candidate;
-        let mut row = super::record::armour();
-        let mut put = |key: &str, value: Value| row.insert(key.to_owned(), value);
-        put("id", super::record::id_of(candidate.seq).into());
-        put("headline", detail.headline.into());
-        put("instruction_taint", detail.instruction_taint.into());
-        put("authority_class", detail.authority.into());
-        put("confidence", number(candidate.confidence));
-        put("decayed_weight", rounded(ranked.weight, 2));
-        put("provenance", detail.provenance);
-        put("anchor_live", detail.anchor_live);
-        put("anchor_drift", detail.anchor_drift.into());
-        for (key, value) in [
-            ("evidence_state", detail.evidence_state),
-            ("proof_hint", detail.proof_hint),
-            ("stale_if", detail.stale_if),
-        ] {
-            if let Some(value) = value {
-                put(key, value.into());
-            }
-        }
-        put("freshness", super::record::freshness(&candidate.valid_from, candidate.valid_to.as_ref()));
-        put("matched_terms", ranked.matched_terms.clone().into());
-        if let Some(score) = ranked.score {
-            put("relevance", relevance(score, self.strongest));
-            put("bm25", number(three_digits(score)));
-        }
-        if let Some(cosine) = ranked.cosine {
-            put("vector_similarity", rounded(cosine, 4));
-        }
-        if self.fusion {
-            put("fusion_rank", rank.into());
-        }
-        row.into()
-    }
-
-    /// The answer, given the rows that fit and the terms searched.
-    pub fn answer(&self, query: &Query, aliases: usize, rows: Vec<Value>) -> Value {
-        if self.rows.is_empty() && self.excluded.total() == 0 {
-            return json!({"outcome": "abstain", "reason": abstention(query, aliases)});
-        }
-        if self.rows.is_empty() {
-            return json!({
-                "outcome": "missing_evidence",
-                "excluded_count": self.excluded.total(),
-                "excluded": self.excluded.to_json(),
-                "reason": format!("every match is excluded: {}", self.excluded.sentence()),
-            });
-        }
-        let (matched, returned) = (self.rows.len(), rows.len());
-        let within_limit = matched.min(query.limit.map_or(usize::MAX, |limit| limit as usize));
-        let mut answer = json!({
-            "outcome": "grounded",
-            "results": rows,
-            "matched": matched,
-            "returned": returned,
-            "trimmed": matched - returned,
-            "trimmed_by_limit": matched - within_limit,
-            "trimmed_by_budget": within_limit - returned,
-            "token_budget": query.token_budget,
-        });
-        if self.excluded.total() > 0 {
-            answer["excluded"] = self.excluded.to_json();
-        }
-        answer
-    }
-}
-
-fn abstention(query: &Query, aliases: usize) -> String {
+/// Why nothing was found, in words (CAP-RET-10).
+pub fn abstention(query: &Query, aliases: usize) -> String {
     let mut text =
         format!("nothing matches the {} usable term(s){}", query.terms.len(), query.fence.describe());
     if let Some(session) = &query.session_id {
         text.push_str(&format!(" in session {session:?}"));
+    }
+    for (what, id) in [("effort", &query.effort_id), ("topic", &query.topic_id)] {
+        if let Some(id) = id {
+            text.push_str(&format!(" of {what} {}", crate::domain::invalid::excerpt(id)));
+        }
     }
     if aliases > 0 {
         text.push_str(&format!(", nor the {aliases} alias(es) taught for them"));
@@ -644,34 +244,13 @@ pub fn missed(terms: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn query(value: Value) -> Result<Query> {
         match value {
             Value::Object(fields) => parse(fields),
             _ => Err(Fault::shape("", "no object")),
         }
-    }
-
-    fn candidate(seq: i64) -> Candidate {
-        Candidate {
-            seq,
-            tier: Tier::Active,
-            falsified: false,
-            superseded: false,
-            staged: false,
-            valid_from: Stamp::parse("2020-01-01T00:00:00Z").unwrap(),
-            valid_to: None,
-            confidence: 0.6,
-            pinned: false,
-            event: None,
-            recalls: 0,
-            last_recalled: None,
-            length: 2,
-        }
-    }
-
-    fn now() -> Stamp {
-        Stamp::parse("2026-01-01T00:00:00Z").unwrap()
     }
 
     #[test]
@@ -691,61 +270,17 @@ mod tests {
     }
 
     #[test]
-    fn the_hardest_fence_counts() {
-        let of = query(json!({"terms": ["a"], "time_window": {"from": "2021-01-01T00:00:00Z"}})).unwrap();
-        let mut all = candidate(1);
-        all.tier = Tier::Quarantined;
-        all.falsified = true;
-        all.superseded = true;
-        all.valid_to = Some(all.valid_from.clone());
-        let mut reasons = vec![all.stopped(&of, &now())];
-        all.tier = Tier::Archived;
-        reasons.push(all.stopped(&of, &now()));
-        all.falsified = false;
-        reasons.push(all.stopped(&of, &now()));
-        all.tier = Tier::Active;
-        reasons.push(all.stopped(&of, &now()));
-        all.superseded = false;
-        reasons.push(all.stopped(&of, &now()));
-        all.valid_to = None;
-        reasons.push(all.stopped(&of, &now()));
-        assert_eq!(
-            reasons.into_iter().flatten().collect::<Vec<_>>(),
-            ["quarantined", "falsified", "archived", "superseded", "expired", "undated"]
-        );
-    }
-
-    #[test]
-    fn a_term_needs_all_its_tokens_and_an_alias_counts_for_it() {
-        let taught = HashMap::from([("crane".to_owned(), vec!["crane".to_owned(), "hoist".to_owned()])]);
-        let probe = Probe::new(&["Crane".into(), "red pump".into()], &taught);
-        assert_eq!(probe.aliases, 1);
-        let posting = |seqs: &[i64]| Posting { seqs: seqs.to_vec(), counts: vec![1; seqs.len()] };
-        let postings = HashMap::from([
-            ("hoist".to_owned(), posting(&[1, 2])),
-            ("red".to_owned(), posting(&[2, 3])),
-            ("pump".to_owned(), posting(&[2])),
-        ]);
-        let matches = probe.matches(&postings);
-        assert_eq!(matches.keys().copied().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(probe.shown(&matches[&2]), ["alias:Crane", "red pump"]);
-    }
-
-    #[test]
-    fn both_lanes_are_fused_by_rank() {
-        let of = query(json!({"terms": ["quince"], "query_embedding": [1, 0]})).unwrap();
-        let probe = Probe::new(&of.terms, &HashMap::new());
-        let postings =
-            HashMap::from([("quince".to_owned(), Posting { seqs: vec![1, 2], counts: vec![1, 1] })]);
-        let found = Found {
-            probe: &probe,
-            postings: &postings,
-            corpus: Corpus { documents: 3, tokens: 6 },
-            matches: &probe.matches(&postings),
-            cosines: HashMap::from([(2, 1.0), (3, 0.8), (1, -0.2)]),
-        };
-        let ranking = rank(&of, &now(), &found, vec![candidate(1), candidate(2), candidate(3)]);
-        assert_eq!(ranking.rows.iter().map(|row| row.candidate.seq).collect::<Vec<_>>(), [2, 1, 3]);
+    fn shares_and_neighbours_have_bounds() {
+        for wrong in
+            [json!({"weight_blend": 1.1}), json!({"corroboration_blend": -0.1}), json!({"neighbours": 21})]
+        {
+            let mut fields = json!({"terms": ["a"]});
+            for (key, value) in wrong.as_object().unwrap() {
+                fields[key] = value.clone();
+            }
+            assert!(matches!(query(fields), Err(Fault::Value { .. })), "{wrong}");
+        }
+        assert!(!query(json!({"terms": ["a"], "weight_blend": 0})).unwrap().is_blended());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::classify::{annotate, label};
 use super::files;
 use super::postings;
 use super::relate::{MANUAL, connect};
+use super::review;
 use super::rows::instant;
 use super::sessions;
 use super::state::{self, State};
@@ -24,6 +25,7 @@ use crate::domain::capsule::words::{Authority, Kind, Relation, Scope, Verdict};
 use crate::error::{Error, Result};
 use crate::store::jsonb::Jsonb;
 use crate::store::operation::Operation;
+use crate::store::owner::looking_up;
 use crate::store::session::stored_tree;
 use crate::store::spi::arg;
 use crate::store::uuid_v7;
@@ -104,14 +106,6 @@ statement!(
     ["insert into me.capsule_anchor (space, seq, file_hash, at) values ($1, $2, $3, $4)"],
     [TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID]
 );
-statement!(
-    REVIEW,
-    ["insert into me.capsule_review (space, seq, number, verdict, reason, actor, at)
-      select $1, $2, coalesce(max(r.number), 0) + 1, $3, $4, $5, $6
-      from me.capsule_review as r where r.space = $1 and r.seq = $2"],
-    [TEXTOID, INT8OID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID]
-);
-
 /// What became of an item.
 pub enum Outcome {
     /// New content.
@@ -404,9 +398,8 @@ fn capture_new(
     }
     let mut review = None;
     if item.staged {
-        let verdict = Verdict::Proposed.word();
-        db.run(&REVIEW, &[space, arg(seq), arg(verdict), arg("staged at capture"), arg(book.actor()), at])?;
-        review = Some(verdict.to_owned());
+        review::append(book, seq, Verdict::Proposed, "staged at capture")?;
+        review = Some(Verdict::Proposed.word().to_owned());
     }
     Ok(Ok(Stored { seq, hint, siblings, findings, superseded: None, reclassified: None, review }))
 }
@@ -489,16 +482,24 @@ fn similar(
     if words.similarity(&words).is_none() {
         return Ok((None, Vec::new()));
     }
-    let candidates = postings::nearest(book, &probe(content), project)?;
+    let candidates = postings::similar(book, &words, project)?;
     let mut found = Vec::new();
+    if candidates.is_empty() {
+        return Ok((None, found));
+    }
+    let probes = probe(content);
     let session = book.session();
-    for row in session.db().run(&TEXTS, &[arg(session.space()), arg(candidates), arg(project)])? {
+    let args = [arg(session.space()), arg(candidates), arg(project)];
+    for row in looking_up(|| session.db().run(&TEXTS, &args))? {
         let seq: i64 = row.need(1)?;
         if Some(seq) == target || !session.rights().allow(Level::Read, &stored_tree(&row.need::<String>(2)?)?)
         {
             continue;
         }
-        if let Some(score) = words.similarity(&Words::of(&row.need::<String>(4)?)) {
+        let text = Words::of(&row.need::<String>(4)?);
+        if let Some(score) = words.similarity(&text)
+            && probes.iter().any(|probe| text.tokens().contains(probe))
+        {
             found.push(Similar { seq, score, sibling: row.need(3)? });
         }
     }

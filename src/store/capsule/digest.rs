@@ -4,6 +4,7 @@ use super::consolidate;
 use super::graph;
 use super::list;
 use super::rows::{Stamps, readable_roots, scope_args};
+use super::standing::{self, Now};
 use super::state::{self, State};
 use super::verify;
 use crate::domain::capsule::bootstrap::{Sections, answer, terms_matched};
@@ -19,20 +20,9 @@ use crate::statement;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
 
 statement!(COUNTS, [include_str!("digest.sql")], [TEXTOID, TEXTARRAYOID]);
-statement!(
-    BY_PROJECT,
-    [
-        "select c.project_id, count(*), count(*) filter (where not exists (
-           select from me.capsule_relation as r
-           where r.space = c.space and r.kind = 'supersedes' and r.to_seq = c.seq))
-         from me.capsule as c where ",
-        include_str!("scope.sql"),
-        " and c.memory_id is not null group by c.project_id order by c.project_id collate \"C\""
-    ],
-    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID]
-);
 statement!(
     /// The newest handoff of each project and thread.
     HANDOFFS,
@@ -56,6 +46,40 @@ statement!(
     [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8OID]
 );
 statement!(
+    RECALLED_TOTAL,
+    [
+        "select count(*) from me.capsule_usage as u join me.capsule as c on c.space = u.space and c.seq = u.seq where ",
+        include_str!("scope.sql"),
+        " and c.memory_id is not null"
+    ],
+    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID]
+);
+statement!(
+    /// Those of some kinds that count now, the newest first.
+    OF_KIND,
+    [
+        "select c.seq from me.capsule as c
+         join me.capsule_classification as k on k.space = c.space and k.seq = c.seq and k.kind = $5
+         where ",
+        include_str!("scope.sql"),
+        " and c.memory_id is not null
+          and not exists (select from me.capsule_relation as r
+            where r.space = $1 and r.kind = any ($6) and r.to_seq = c.seq)
+         order by c.seq desc limit $7"
+    ],
+    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTARRAYOID, INT8OID]
+);
+statement!(
+    /// Where the capsules come from, the most frequent first.
+    SOURCES,
+    [
+        "select c.source, count(*) from me.capsule as c where ",
+        include_str!("scope.sql"),
+        " and c.memory_id is not null group by c.source order by count(*) desc, c.source collate \"C\" limit $5"
+    ],
+    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8OID]
+);
+statement!(
     OPEN_SESSIONS,
     ["select s.number from me.capsule_session as s
       where s.space = $1 and s.finished_at is null order by s.number limit $2"],
@@ -73,6 +97,9 @@ statement!(
     [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID]
 );
 
+/// Most pinned capsules that a digest shows.
+const PINNED_MOST: usize = 20;
+
 /// Runs `memory_digest`.
 pub fn digest(session: &Session, fence: &Fence, headlines: u64) -> Result<Value> {
     let now = Stamps::now().stamp;
@@ -81,58 +108,147 @@ pub fn digest(session: &Session, fence: &Fence, headlines: u64) -> Result<Value>
         .db()
         .row(&COUNTS, &[arg(session.space()), readable_roots(session)])?
         .ok_or_else(|| Error::Internal("a digest has no counts".into()))?;
-    let (live, archived, quarantined): (i64, i64, i64) = (counts.need(5)?, counts.need(6)?, counts.need(7)?);
+    let standing = standing::now(session)?;
+    let seen = Seen::of(&standing, fence);
     let mut answer: Map<String, Value> = armour();
     let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);
+    let mut put_some = |key: &str, values: Vec<Value>, total: Option<usize>| {
+        if let Some(total) = total.filter(|total| *total > 0) {
+            put(&format!("{key}_total"), total.into());
+        }
+        if !values.is_empty() {
+            put(key, values.into());
+        }
+    };
+    let most = usize::try_from(headlines).unwrap_or(usize::MAX);
+    let handoffs = named(session, &HANDOFFS, fence, [arg(i64::MAX)])?;
+    let shown = in_order(session, &handoffs[..handoffs.len().min(most)])?;
+    put_some("handoff", entries(&shown, &now)?, Some(handoffs.len()));
+    let pinned: Vec<i64> = seen.pinned.iter().rev().take(PINNED_MOST.min(most)).copied().collect();
+    put_some("pinned", entries(&in_order(session, &pinned)?, &now)?, Some(seen.pinned.len()));
+    let open = [arg("epic"), arg(vec!["supersedes", "falsifies", "witnesses"]), arg(cap)];
+    put_some("open_efforts", entries(&ordered(session, &OF_KIND, fence, open)?, &now)?, None);
+    let failures = [arg("failure_pattern"), arg(vec!["supersedes", "falsifies"]), arg(cap)];
+    put_some("recent_failures", entries(&ordered(session, &OF_KIND, fence, failures)?, &now)?, None);
+    put_some("sources", sources(session, fence, cap)?, None);
 
-    let (total, projects) = by_project(session, fence)?;
-    put("total", total.into());
-    put("by_project", projects.into());
-    let handoffs = ordered(session, &HANDOFFS, fence, cap)?;
-    if !handoffs.is_empty() {
-        put("handoff", entries(&handoffs, &now)?.into());
+    put("total", seen.total.into());
+    if seen.total > 0 {
+        put("newest_total", seen.total.into());
     }
+    if seen.staged > 0 {
+        put("staged", seen.staged.into());
+    }
+    put("by_project", seen.by_project());
     put("newest", entries(&list::newest_in(session, fence, headlines)?, &now)?.into());
+    let recalled = session.db().row(&RECALLED_TOTAL, &scope_args(session, fence, []))?;
+    let recalled: i64 = recalled.map_or(Ok(0), |row| row.need(1))?;
+    if recalled > 0 {
+        put("most_recalled_total", recalled.into());
+    }
     put("most_recalled", most_recalled(session, fence, cap, &now)?.into());
     put("relations", counts.need::<i64>(1)?.into());
     put("open_sessions", counts.need::<i64>(2)?.into());
     put("open_session_ids", open_sessions(session, cap)?.into());
     put("audit_events", counts.need::<i64>(3)?.into());
     put("recall_misses", counts.need::<i64>(4)?.into());
-    let cap = usize::try_from(headlines).unwrap_or(usize::MAX);
-    put("dag", graph::load(session)?.readiness().to_json(cap));
-    put(
-        "tiers",
-        json!({"active": live - archived - quarantined, "archived": archived, "quarantined": quarantined}),
-    );
-    let verdict = verify::verify_new(session)?;
-    put("journal", verdict.to_json(verify::out_of_band(session)?));
+    put("dag", graph::load(session)?.readiness().to_json(most));
+    put("tiers", seen.tiers());
+    let (verdict, out_of_band) = verify::verify_new(session, &standing.standing)?;
+    put("journal", verdict.to_json(out_of_band));
     put("archive_candidates", consolidate::archive_candidates(session, &now)?.into());
     Ok(answer.into())
 }
 
-fn by_project(session: &Session, fence: &Fence) -> Result<(i64, Vec<Value>)> {
-    let mut total = 0;
-    let mut projects = Vec::new();
-    for row in session.db().run(&BY_PROJECT, &scope_args(session, fence, []))? {
-        let (project, count, live): (String, i64, i64) = (row.need(1)?, row.need(2)?, row.need(3)?);
-        total += count;
-        projects.push(json!({"project_id": project, "count": count, "live": live}));
+/// What is counted over every capsule that the caller may read.
+#[derive(Default)]
+struct Seen {
+    /// Behind the fence.
+    total: usize,
+    /// Likewise: all, and those that nothing replaces.
+    projects: BTreeMap<String, (usize, usize)>,
+    /// Likewise, by number.
+    pinned: Vec<i64>,
+    /// Likewise.
+    staged: usize,
+    /// Wherever they stand.
+    by_tier: [usize; 3],
+}
+
+impl Seen {
+    fn of(now: &Now, fence: &Fence) -> Self {
+        let places = now.standing.places();
+        let inside: Vec<bool> = places.iter().map(|place| fence.admits(&place.project_id)).collect();
+        let mut by_place = vec![(0, 0); places.len()];
+        let mut seen = Self::default();
+        for (seq, frame) in now.standing.iter() {
+            let place = frame.place as usize;
+            if !now.readable[place] {
+                continue;
+            }
+            seen.by_tier[frame.tier as usize] += 1;
+            if !inside[place] {
+                continue;
+            }
+            seen.total += 1;
+            seen.staged += usize::from(frame.staged);
+            let counts: &mut (usize, usize) = &mut by_place[place];
+            *counts = (counts.0 + 1, counts.1 + usize::from(!frame.superseded));
+            if frame.pinned {
+                seen.pinned.push(seq);
+            }
+        }
+        for (place, (all, live)) in places.iter().zip(by_place).filter(|(_, counts)| counts.0 > 0) {
+            let counts = seen.projects.entry(place.project_id.clone()).or_default();
+            *counts = (counts.0 + all, counts.1 + live);
+        }
+        seen
     }
-    Ok((total, projects))
+
+    fn by_project(&self) -> Value {
+        let row = |(project, (count, live)): (&String, &(usize, usize))| json!({"project_id": project, "count": count, "live": live});
+        self.projects.iter().map(row).collect::<Vec<_>>().into()
+    }
+
+    fn tiers(&self) -> Value {
+        let of = |tier: Tier| (tier.word().to_owned(), self.by_tier[tier as usize].into());
+        Value::Object(Tier::ALL.iter().map(|tier| of(*tier)).collect())
+    }
+}
+
+fn sources(session: &Session, fence: &Fence, cap: i64) -> Result<Vec<Value>> {
+    let rows = session.db().run(&SOURCES, &scope_args(session, fence, [arg(cap)]))?;
+    rows.into_iter()
+        .map(|row| Ok(json!({"source": row.need::<String>(1)?, "count": row.need::<i64>(2)?})))
+        .collect()
 }
 
 /// The capsules that a statement names, in its order.
-fn ordered(
+fn ordered<const OWN: usize>(
     session: &Session,
     statement: &'static std::thread::LocalKey<crate::store::spi::Statement>,
     fence: &Fence,
-    cap: i64,
+    own: [Option<pgrx::pg_sys::Datum>; OWN],
 ) -> Result<Vec<State>> {
-    let rows = session.db().run(statement, &scope_args(session, fence, [arg(cap)]))?;
-    let seqs: Vec<i64> = rows.into_iter().map(|row| row.need(1)).collect::<Result<_>>()?;
-    let mut states = state::by_seqs(session, &seqs)?;
-    states.sort_by_key(|state| seqs.iter().position(|seq| *seq == state.seq));
+    in_order(session, &named(session, statement, fence, own)?)
+}
+
+/// Their numbers.
+fn named<const OWN: usize>(
+    session: &Session,
+    statement: &'static std::thread::LocalKey<crate::store::spi::Statement>,
+    fence: &Fence,
+    own: [Option<pgrx::pg_sys::Datum>; OWN],
+) -> Result<Vec<i64>> {
+    let rows = session.db().run(statement, &scope_args(session, fence, own))?;
+    rows.into_iter().map(|row| row.need(1)).collect()
+}
+
+/// Capsules in the order in which they are named.
+fn in_order(session: &Session, seqs: &[i64]) -> Result<Vec<State>> {
+    let places: HashMap<i64, usize> = seqs.iter().enumerate().map(|(place, seq)| (*seq, place)).collect();
+    let mut states = state::by_seqs(session, seqs)?;
+    states.sort_by_key(|state| places.get(&state.seq).copied());
     Ok(states)
 }
 
@@ -141,7 +257,7 @@ fn entries(states: &[State], now: &Stamp) -> Result<Vec<Value>> {
 }
 
 fn most_recalled(session: &Session, fence: &Fence, cap: i64, now: &Stamp) -> Result<Vec<Value>> {
-    ordered(session, &RECALLED, fence, cap)?
+    ordered(session, &RECALLED, fence, [arg(cap)])?
         .iter()
         .map(|state| {
             let mut entry = state.entry(now)?;

@@ -50,23 +50,63 @@ pub fn relative(path: &str) -> Option<PathBuf> {
     (plain && path.components().next().is_some()).then_some(path)
 }
 
-/// The file at a path below a folder, if no component of it is a symbolic link.
-pub fn plain_file(root: &Path, path: &Path) -> Option<PathBuf> {
-    let mut at = root.to_path_buf();
-    for component in path.components() {
-        at.push(component);
-        let meta = at.symlink_metadata().ok()?;
-        if meta.file_type().is_symlink() {
-            return None;
-        }
-    }
-    at.is_file().then_some(at)
+/// What stands at a path below a folder. No symbolic link is followed on the way: what lies behind one, or whether
+/// anything does, is nobody's business.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A file.
+    File(PathBuf),
+    /// A folder.
+    Folder(PathBuf),
+    /// A symbolic link, at the very end of the path.
+    Link,
+    /// Nothing, something else, or something behind a symbolic link.
+    Nothing,
 }
 
-/// The bytes of a file that is not too large.
+/// Looks at a relative path of plain components below a folder.
+pub fn spot(root: &Path, path: &Path) -> Spot {
+    let mut at = root.to_path_buf();
+    let mut components = path.components().peekable();
+    while let Some(component) = components.next() {
+        at.push(component);
+        let Ok(meta) = at.symlink_metadata() else { return Spot::Nothing };
+        let kind = meta.file_type();
+        match components.peek() {
+            Some(_) if kind.is_dir() => {}
+            None if kind.is_dir() => return Spot::Folder(at),
+            None if kind.is_file() => return Spot::File(at),
+            None if kind.is_symlink() => return Spot::Link,
+            _ => return Spot::Nothing,
+        }
+    }
+    Spot::Nothing
+}
+
+/// The file at a path below a folder, if no component of it is a symbolic link.
+pub fn plain_file(root: &Path, path: &Path) -> Option<PathBuf> {
+    match spot(root, path) {
+        Spot::File(file) => Some(file),
+        _ => None,
+    }
+}
+
+/// The bytes of a file that is not too large. It must still be the file that was looked at when it is open: a link may
+/// have been put in its place.
 pub fn read(file: &Path) -> Option<Vec<u8>> {
-    if file.metadata().ok()?.len() > FILE_BYTES {
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+    let looked_at = file.symlink_metadata().ok()?;
+    if !looked_at.is_file() {
         return None;
     }
-    std::fs::read(file).ok()
+    let open = std::fs::File::open(file).ok()?;
+    let opened = open.metadata().ok()?;
+    let same = (looked_at.dev(), looked_at.ino()) == (opened.dev(), opened.ino());
+    if !same || opened.len() > FILE_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    open.take(FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= FILE_BYTES).then_some(bytes)
 }

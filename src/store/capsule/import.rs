@@ -2,7 +2,7 @@
 
 use super::book::Book;
 use super::capture::{Outcome, capture, summary};
-use super::files;
+use super::files::{self, Spot};
 use super::relate::{IMPORT, connect};
 use super::state;
 use super::vocabulary::require_writer;
@@ -162,26 +162,22 @@ fn given(source: ImportSource, files: &BTreeMap<String, String>, path: String) -
 }
 
 fn one_file(root: &Path, path: String) -> Sources {
-    let place = root.join(&path);
-    if place.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink()) {
-        return Sources::Rejected(path, "a symbolic link stands in its place");
-    }
-    let Some(file) = files::relative(&path).and_then(|relative| files::plain_file(root, &relative)) else {
-        return Sources::Absent(path);
-    };
-    match text_of(&file) {
-        Some(text) => Sources::Files(vec![(path, text)]),
-        None => Sources::Rejected(path, "it cannot be read as UTF-8 text"),
+    let spot = files::relative(&path).map_or(Spot::Nothing, |relative| files::spot(root, &relative));
+    match spot {
+        Spot::Link => Sources::Rejected(path, "a symbolic link stands in its place"),
+        Spot::Folder(_) | Spot::Nothing => Sources::Absent(path),
+        Spot::File(file) => match text_of(&file) {
+            Some(text) => Sources::Files(vec![(path, text)]),
+            None => Sources::Rejected(path, "it cannot be read as UTF-8 text"),
+        },
     }
 }
 
 /// The Markdown files directly in a folder, by name; symbolic links are skipped.
 fn folder(root: &Path, path: String) -> fault::Result<Sources> {
-    let place = root.join(&path);
-    let plain = place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    let Some(entries) = plain.then(|| std::fs::read_dir(&place).ok()).flatten() else {
-        return Ok(Sources::Absent(path));
-    };
+    let spot = files::relative(&path).map_or(Spot::Nothing, |relative| files::spot(root, &relative));
+    let Spot::Folder(place) = spot else { return Ok(Sources::Absent(path)) };
+    let Ok(entries) = std::fs::read_dir(&place) else { return Ok(Sources::Absent(path)) };
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.retain(|name| name.ends_with(".md"));

@@ -1,15 +1,14 @@
 //! Which capsules hold which tokens.
 
 use super::book::Book;
-use crate::domain::capsule::rank::Corpus;
-use crate::domain::capsule::recall::Posting;
-use crate::domain::capsule::similar::CANDIDATES;
-use crate::domain::capsule::text::index_tokens;
+use crate::domain::capsule::probe::Posting;
+use crate::domain::capsule::similar::{CANDIDATES, Hunt, Known, LOOKED_AT, Words};
 use crate::error::Result;
 use crate::statement;
+use crate::store::owner::looking_up;
 use crate::store::session::Session;
 use crate::store::spi::arg;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 statement!(
     POSTINGS,
@@ -20,89 +19,83 @@ statement!(
 statement!(
     /// Of each token at most so many postings, the newest.
     NEWEST,
-    ["select p.token, pg_catalog.array_agg(t.seq), pg_catalog.array_agg(t.count)
+    ["select p.token, coalesce(t.seqs, '{}')
       from unnest($2::text[]) as p (token)
       cross join lateral (
-        select t.seq, t.count from me.capsule_token as t
-        where t.space = $1 and t.token = p.token order by t.seq desc limit $3) as t
-      group by p.token"],
+        select pg_catalog.array_agg(t.seq) as seqs from (
+          select t.seq from me.capsule_token as t
+          where t.space = $1 and t.token = p.token order by t.seq desc limit $3) as t) as t"],
     [TEXTOID, TEXTARRAYOID, INT8OID]
 );
 statement!(
-    LENGTHS,
-    [
-        "select c.seq, c.length, c.project_id = $3 from me.capsule as c where c.space = $1 and c.seq = any ($2)"
-    ],
-    [TEXTOID, INT8ARRAYOID, TEXTOID]
+    /// How many of some tokens each of some capsules holds.
+    HOLDERS,
+    ["select c.seq, count(*) from unnest($3::int8[]) as c (seq)
+      cross join unnest($2::text[]) as p (token)
+      join me.capsule_token as t on t.space = $1 and t.token = p.token and t.seq = c.seq
+      group by c.seq"],
+    [TEXTOID, TEXTARRAYOID, INT8ARRAYOID]
 );
-statement!(CORPUS, ["select l.capsules, l.tokens from me.capsule_ledger as l where l.space = $1"], [TEXTOID]);
+statement!(
+    /// Of some capsules, in their order, the first of one project.
+    OF_PROJECT,
+    ["select c.seq from unnest($2::int8[]) with ordinality as w (seq, n)
+      join me.capsule as c on c.space = $1 and c.seq = w.seq
+      where c.project_id = $3 and c.memory_id is not null order by w.n limit $4"],
+    [TEXTOID, INT8ARRAYOID, TEXTOID, INT8OID]
+);
 
-/// Postings of one token that a capture looks at, at most: looking at more would make each capture dearer than the one
-/// before.
-const LOOKED_AT: usize = 4096;
-
-/// The newest postings of some tokens. Tokens with more than are looked at are left out while others are left.
-fn newest(session: &Session, tokens: Vec<String>) -> Result<HashMap<String, Posting>> {
-    let most = i64::try_from(LOOKED_AT + 1).unwrap_or(i64::MAX);
-    let mut postings: HashMap<String, Posting> = session
-        .db()
-        .run(&NEWEST, &[arg(session.space()), arg(tokens), arg(most)])?
-        .into_iter()
-        .map(|row| Ok((row.need(1)?, Posting { seqs: row.need(2)?, counts: row.need(3)? })))
-        .collect::<Result<_>>()?;
-    if postings.values().any(|posting| posting.seqs.len() <= LOOKED_AT) {
-        postings.retain(|_, posting| posting.seqs.len() <= LOOKED_AT);
-    }
-    Ok(postings)
-}
+/// Capsules that may be similar and are looked at more closely, at most.
+const QUARRY: usize = 1024;
+/// So few texts are rather read than looked at more closely.
+const FEW: usize = 6;
 
 /// The postings of some tokens; a token that nothing holds has none.
 pub fn of(session: &Session, tokens: &[String]) -> Result<HashMap<String, Posting>> {
-    session
-        .db()
-        .run(&POSTINGS, &[arg(session.space()), arg(tokens.to_vec())])?
+    looking_up(|| session.db().run(&POSTINGS, &[arg(session.space()), arg(tokens.to_vec())]))?
         .into_iter()
         .map(|row| Ok((row.need(1)?, Posting { seqs: row.need(2)?, counts: row.need(3)? })))
         .collect()
 }
 
-/// The size of the space, for scores.
-pub fn corpus(session: &Session) -> Result<Corpus> {
-    let row = session.db().row(&CORPUS, &[arg(session.space())])?;
-    row.map_or(Ok(Corpus { documents: 0, tokens: 0 }), |row| {
-        Ok(Corpus { documents: row.need(1)?, tokens: row.need(2)? })
-    })
-}
-
-/// The capsules that match any of the words best: of all, and of one project (CAP-ING-21, CAP-ING-22).
-pub fn nearest(book: &Book, words: &[String], project: &str) -> Result<Vec<i64>> {
+/// The capsules that a new text may be similar to: of all, and of one project (CAP-ING-21, CAP-ING-22).
+pub fn similar(book: &Book, words: &Words, project: &str) -> Result<Vec<i64>> {
     let session = book.session();
-    let phrases: Vec<Vec<String>> = words.iter().map(|word| index_tokens(word)).collect();
-    let tokens: BTreeSet<&String> = phrases.iter().flatten().collect();
-    let postings = newest(session, tokens.into_iter().cloned().collect())?;
-    let seqs: BTreeSet<i64> = postings.values().flat_map(|posting| posting.seqs.iter().copied()).collect();
-    if seqs.len() <= CANDIDATES {
-        return Ok(seqs.into_iter().collect());
-    }
-    let corpus = Corpus { documents: book.capsules, tokens: book.tokens };
-    let args = [arg(session.space()), arg(seqs.into_iter().collect::<Vec<_>>()), arg(project)];
-    let mut lengths: BTreeMap<i64, (i64, bool)> = BTreeMap::new();
-    for row in session.db().run(&LENGTHS, &args)? {
-        lengths.insert(row.need(1)?, (i64::from(row.need::<i32>(2)?), row.need(3)?));
-    }
-    let mut scores: HashMap<i64, f64> = HashMap::new();
-    for token in phrases.iter().flatten() {
-        let Some(posting) = postings.get(token) else { continue };
-        let idf = corpus.idf(posting.seqs.len() as i64);
-        for (seq, count) in posting.seqs.iter().zip(&posting.counts) {
-            if let Some((length, _)) = lengths.get(seq) {
-                *scores.entry(*seq).or_default() += corpus.weight(idf, i64::from(*count), *length);
-            }
+    let hunt = Hunt::of(words);
+    let mut known: HashMap<String, Known> = HashMap::new();
+    for looked_at in LOOKED_AT {
+        let one_more = i64::try_from(looked_at + 1).unwrap_or(i64::MAX);
+        let args = [arg(session.space()), arg(hunt.open(&known)), arg(one_more)];
+        for row in looking_up(|| session.db().run(&NEWEST, &args))? {
+            let seqs: Vec<i64> = row.need(2)?;
+            let whole = seqs.len() <= looked_at;
+            known.insert(row.need(1)?, Known { posting: Posting { seqs, counts: Vec::new() }, whole });
+        }
+        if hunt.is_over(&known) {
+            break;
         }
     }
-    let mut order: Vec<(i64, f64)> = scores.into_iter().collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    let own = order.iter().filter(|(seq, _)| lengths.get(seq).is_some_and(|(_, own)| *own)).take(CANDIDATES);
-    let best: BTreeSet<i64> = order.iter().take(CANDIDATES).chain(own).map(|(seq, _)| *seq).collect();
-    Ok(best.into_iter().collect())
+    let mut quarry = hunt.quarry(&known);
+    quarry.truncate(QUARRY);
+    let open = hunt.open(&known);
+    if quarry.len() > FEW && !open.is_empty() {
+        let seqs: Vec<i64> = quarry.iter().map(|(seq, _)| *seq).collect();
+        let args = [arg(session.space()), arg(open), arg(seqs)];
+        let mut holders: HashMap<i64, usize> = HashMap::new();
+        for row in looking_up(|| session.db().run(&HOLDERS, &args))? {
+            holders.insert(row.need(1)?, usize::try_from(row.need::<i64>(2)?).unwrap_or(usize::MAX));
+        }
+        hunt.close_in(&mut quarry, &holders);
+    }
+    let mut found: Vec<i64> = quarry.into_iter().map(|(seq, _)| seq).collect();
+    if found.len() > CANDIDATES {
+        let args = [arg(session.space()), arg(found.clone()), arg(project), arg(CANDIDATES as i64)];
+        let own = looking_up(|| session.db().run(&OF_PROJECT, &args))?.into_iter().map(|row| row.need(1));
+        let own = own.collect::<Result<Vec<i64>>>()?;
+        found.truncate(CANDIDATES);
+        found.extend(own);
+        found.sort_unstable();
+        found.dedup();
+    }
+    Ok(found)
 }

@@ -1,48 +1,29 @@
 //! `memory_retrieve`: finds, fences and orders capsules (CAP-RET). The rules are the domain's.
 
-use super::files::{self, Found as Place};
+use super::details;
+use super::neighbours;
 use super::postings;
-use super::rows::{Stamps, scope_args, written};
+use super::receipts;
+use super::rows::{Stamps, readable_roots, scope_args};
+use super::standing;
 use super::state::{self, State};
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
+use crate::domain::capsule::probe::Probe;
 use crate::domain::capsule::rank::{cost, fitting};
-use crate::domain::capsule::recall::{Candidate, Detail, Found, Probe, Query, Ranking, cosine, missed, rank};
+use crate::domain::capsule::ranking::{Merits, Ranking, Reach, Usage, fence};
+use crate::domain::capsule::recall::{Query, cosine, missed};
 use crate::domain::capsule::record::{id_of, seq_of};
-use crate::domain::capsule::text::{fold, headline};
-use crate::domain::capsule::words::{Tier, Verdict};
-use crate::error::{Error, Result};
+use crate::domain::capsule::text::fold;
+use crate::error::Result;
 use crate::statement;
+use crate::store::owner::looking_up;
 use crate::store::session::Session;
-use crate::store::spi::{Row, Statement, arg};
-use pgrx::pg_sys::BuiltinOid;
+use crate::store::spi::arg;
 use pgrx::prelude::*;
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
-thread_local! {
-    /// Planned for each call: a handful of matches and half a space want other plans.
-    static CANDIDATES: Statement = const {
-        Statement::new(
-            &[
-                include_str!("candidates.sql"),
-                include_str!("capsule.sql"),
-                " where ",
-                include_str!("scope.sql"),
-                " and c.seq = any ($5) and c.memory_id is not null and ($6::text is null or c.session_id = $6)",
-            ],
-            &[
-                BuiltinOid::TEXTOID,
-                BuiltinOid::TEXTARRAYOID,
-                BuiltinOid::TEXTOID,
-                BuiltinOid::TEXTOID,
-                BuiltinOid::INT8ARRAYOID,
-                BuiltinOid::TEXTOID,
-            ],
-        )
-        .planned_per_call()
-    };
-}
 statement!(
     VECTORS,
     [
@@ -61,13 +42,47 @@ statement!(
     [TEXTOID, TEXTARRAYOID]
 );
 statement!(
-    /// In order of number: two recalls of the same capsules wait for each other instead of dying in a deadlock.
-    USE,
-    ["insert into me.capsule_usage as u (space, seq, recall_count, last_recalled_at)
-      select $1, s.seq, 1, $3 from unnest($2::int8[]) as s (seq) order by s.seq
-      on conflict (space, seq) do update set recall_count = u.recall_count + 1,
-        last_recalled_at = greatest(u.last_recalled_at, excluded.last_recalled_at)"],
-    [TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID]
+    USAGE,
+    ["select u.seq, u.recall_count, u.last_recalled_at from me.capsule_usage as u
+      where u.space = $1 and u.seq = any ($2)"],
+    [TEXTOID, INT8ARRAYOID]
+);
+statement!(
+    /// A capsule with all that is part of it, through parts that may be read.
+    PARTS,
+    ["with recursive part (seq) as (
+        select $2
+        union
+        select r.from_seq from part as p
+        join me.capsule_relation as r
+          on r.space = $1 and r.kind = 'part_of' and r.to_seq = p.seq and not r.from_outcome
+        join me.capsule as c on c.space = $1 and c.seq = r.from_seq
+        where $3::text[] is null or c.tree operator({ltree}.<@) any ($3::{ltree}.ltree[])
+      )
+      select p.seq from part as p"],
+    [TEXTOID, INT8OID, TEXTARRAYOID]
+);
+statement!(
+    /// A capsule with all that is about it.
+    ABOUT,
+    ["select $2 union select r.from_seq from me.capsule_relation as r
+      where r.space = $1 and r.kind = 'about' and r.to_seq = $2 and not r.from_outcome"],
+    [TEXTOID, INT8OID]
+);
+statement!(
+    LEARNED,
+    ["select s.seq, s.score from me.capsule_score as s where s.space = $1 and s.seq = any ($2)"],
+    [TEXTOID, INT8ARRAYOID]
+);
+statement!(
+    /// How many capsules that may be read witness some others.
+    WITNESSES,
+    ["select r.to_seq, count(*)::int4 from me.capsule_relation as r
+      join me.capsule as c on c.space = r.space and c.seq = r.from_seq and c.memory_id is not null
+      where r.space = $1 and r.kind = 'witnesses' and not r.from_outcome and r.to_seq = any ($2)
+        and ($3::text[] is null or c.tree operator({ltree}.<@) any ($3::{ltree}.ltree[]))
+      group by r.to_seq"],
+    [TEXTOID, INT8ARRAYOID, TEXTARRAYOID]
 );
 statement!(
     MISS,
@@ -77,43 +92,81 @@ statement!(
         last_at = greatest(m.last_at, excluded.last_at)"],
     [TEXTOID, TEXTARRAYOID, TIMESTAMPTZOID]
 );
-statement!(
-    ANCHORS,
-    ["select a.seq, a.file_hash from me.capsule_anchor as a where a.space = $1 and a.seq = any ($2)"],
-    [TEXTOID, INT8ARRAYOID]
-);
 
 /// Rows whose details are read at once.
-const PAGE_ROWS: usize = 32;
+const PAGE_ROWS: usize = 24;
 /// Longest missed term that is recorded, in bytes: it leads an index entry.
 const MISS_BYTES: usize = 512;
+/// What the rows of an answer are, and what the budget has left.
+struct Shown {
+    rows: Vec<Value>,
+    seqs: Vec<i64>,
+    left: u64,
+}
 
 /// Runs a call. Where it may not write, it answers all the same and leaves no trace.
 pub fn retrieve(session: &Session, query: &Query) -> Result<Value> {
     let stamps = Stamps::now();
+    let within = within(session, query)?;
+    let now = standing::now(session)?;
     let taught = aliases(session, &query.terms)?;
     let probe = Probe::new(&query.terms, &taught);
-    let postings = postings::of(session, &probe.tokens())?;
-    let matches = probe.matches(&postings);
+    let mut postings = postings::of(session, &probe.tokens())?;
+    if now.readable.contains(&false) {
+        postings.values_mut().for_each(|posting| posting.retain(|seq| now.may_read(seq)));
+        postings.retain(|_, posting| !posting.seqs.is_empty());
+    }
+    let lane = probe.lane(&postings, now.corpus, &now.standing);
     let cosines = cosines(session, query)?;
-    let seqs: BTreeSet<i64> = matches.keys().chain(cosines.keys()).copied().collect();
-    let candidates = candidates(session, query, seqs.into_iter().collect())?;
-    let found = Found {
-        probe: &probe,
-        postings: &postings,
-        corpus: postings::corpus(session)?,
-        matches: &matches,
-        cosines,
-    };
-    let mut ranking = rank(query, &stamps.stamp, &found, candidates);
-    for _ in 0..tombstones(session, query)? {
+    let reach = Reach::new(query, &now.standing, &now.readable, within.clone());
+    let mut ranking = fence(query, stamps.stamp.pg_micros(), &now.standing, &reach, &lane, &cosines);
+    order(session, query, &mut ranking)?;
+    for _ in 0..tombstones(session, query, within.as_ref())? {
         ranking.excluded.note("tombstoned");
     }
-    let rows = rows(session, query, &ranking)?;
-    if !session.db().is_read_only() {
-        record(session, query, &ranking, rows.len(), stamps.at)?;
+    let shown = rows(session, query, &mut ranking, |seq| probe.shown(&lane, seq))?;
+    let beside = neighbours::Search {
+        session,
+        query,
+        now: &now,
+        reach: &reach,
+        at: stamps.stamp.pg_micros(),
+        budget: shown.left,
+        is_grounded: !ranking.rows.is_empty(),
     }
-    Ok(ranking.answer(query, probe.aliases, rows))
+    .offer(|seq| lane.hit(seq).is_some() || cosines.contains_key(&seq))?;
+    let receipt = match session.db().is_read_only() {
+        true => None,
+        false => record(session, query, &ranking, &shown.seqs, stamps.at)?,
+    };
+    let mut answer = ranking.answer(query, &probe, shown.rows);
+    if let Some(beside) = beside {
+        answer["neighbours"] = beside;
+    }
+    if let Some(number) = receipt {
+        answer["receipt_id"] = format!("rcpt-{number}").into();
+    }
+    Ok(answer)
+}
+
+/// The capsules that belong to the effort and to the topic of a query, if it names any.
+fn within(session: &Session, query: &Query) -> Result<Option<HashSet<i64>>> {
+    let mut within: Option<HashSet<i64>> = None;
+    for (id, is_effort) in [(&query.effort_id, true), (&query.topic_id, false)] {
+        let Some(id) = id else { continue };
+        let space = arg(session.space());
+        let seq = arg(state::find(session, id)?.seq);
+        let rows = match is_effort {
+            true => session.db().run(&PARTS, &[space, seq, readable_roots(session)])?,
+            false => session.db().run(&ABOUT, &[space, seq])?,
+        };
+        let of: HashSet<i64> = rows.into_iter().map(|row| row.need(1)).collect::<Result<_>>()?;
+        within = Some(match within {
+            Some(others) => others.intersection(&of).copied().collect(),
+            None => of,
+        });
+    }
+    Ok(within)
 }
 
 /// What was taught for the folded terms.
@@ -150,38 +203,36 @@ fn cosines(session: &Session, query: &Query) -> Result<HashMap<i64, f64>> {
     Ok(near)
 }
 
-fn candidates(session: &Session, query: &Query, seqs: Vec<i64>) -> Result<Vec<Candidate>> {
-    if seqs.is_empty() {
-        return Ok(Vec::new());
+/// Settles what words and weights leave open, and takes in what was learned where the query asks for it.
+fn order(session: &Session, query: &Query, ranking: &mut Ranking) -> Result<()> {
+    let space = arg(session.space());
+    let tied = ranking.tied();
+    if !tied.is_empty() {
+        let mut usage: HashMap<i64, Usage> = HashMap::new();
+        for row in looking_up(|| session.db().run(&USAGE, &[space, arg(tied)]))? {
+            let last = row.get::<TimestampWithTimeZone>(3).map(i64::from);
+            usage.insert(row.need(1)?, (last, row.need(2)?));
+        }
+        ranking.settle(&usage);
     }
-    let args = scope_args(session, &query.fence, [arg(seqs), query.session_id.as_deref().and_then(arg)]);
-    session.db().run(&CANDIDATES, &args)?.into_iter().map(|row| candidate(&row)).collect()
-}
-
-fn candidate(row: &Row) -> Result<Candidate> {
-    let tier: String = row.need(2)?;
-    let micros = |column: i32| row.get::<TimestampWithTimeZone>(column).map(i64::from);
-    let seq: i64 = row.need(1)?;
-    Ok(Candidate {
-        seq,
-        tier: Tier::from_word(&tier).ok_or_else(|| Error::Internal(format!("stored tier {tier:?}")))?,
-        falsified: row.need(3)?,
-        superseded: row.need(4)?,
-        staged: row.get::<String>(5).is_some_and(|verdict| verdict != Verdict::Ratified.word()),
-        valid_from: written(row, 6)?
-            .ok_or_else(|| Error::Internal(format!("{} has no valid_from", id_of(seq))))?,
-        valid_to: written(row, 7)?,
-        confidence: row.need(8)?,
-        pinned: row.need(9)?,
-        event: micros(10).zip(micros(11)),
-        recalls: row.need(12)?,
-        last_recalled: micros(13),
-        length: i64::from(row.need::<i32>(14)?),
-    })
+    let mut merits = Merits::default();
+    let seqs = || arg(ranking.rows.iter().map(|row| row.seq).collect::<Vec<_>>());
+    if query.weight_blend > 0.0 {
+        for row in session.db().run(&LEARNED, &[space, seqs()])? {
+            merits.learned.insert(row.need(1)?, row.need(2)?);
+        }
+    }
+    if query.corroboration_blend > 0.0 {
+        for row in session.db().run(&WITNESSES, &[space, seqs(), readable_roots(session)])? {
+            merits.witnesses.insert(row.need(1)?, u32::try_from(row.need::<i32>(2)?).unwrap_or(0));
+        }
+    }
+    ranking.blend(query, &merits);
+    Ok(())
 }
 
 /// How many terms are the id of a forgotten capsule: whatever its project (CAP-RET-9).
-fn tombstones(session: &Session, query: &Query) -> Result<usize> {
+fn tombstones(session: &Session, query: &Query, within: Option<&HashSet<i64>>) -> Result<usize> {
     let seqs: Vec<i64> = query.terms.iter().filter_map(|term| seq_of(term)).collect();
     if seqs.is_empty() {
         return Ok(0);
@@ -190,97 +241,72 @@ fn tombstones(session: &Session, query: &Query) -> Result<usize> {
         state.is_forgotten()
             && session.rights().allow(Level::Read, &state.tree)
             && query.session_id.as_ref().is_none_or(|label| state.session_id.as_ref() == Some(label))
+            && within.is_none_or(|within| within.contains(&state.seq))
     };
     Ok(state::by_seqs(session, &seqs)?.iter().filter(counts).count())
 }
 
 /// The rows that fit limit and budget: details are read page by page, until no more fit (CAP-RET-16, CAP-RET-17).
-fn rows(session: &Session, query: &Query, ranking: &Ranking) -> Result<Vec<Value>> {
+/// What was forgotten while this call ran is no match any more.
+fn rows(
+    session: &Session,
+    query: &Query,
+    ranking: &mut Ranking,
+    matched_terms: impl Fn(i64) -> Vec<String>,
+) -> Result<Shown> {
     let limit = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let wanted = &ranking.rows[..ranking.rows.len().min(limit)];
-    let mut rows: Vec<Value> = Vec::new();
+    let mut shown = Shown { rows: Vec::new(), seqs: Vec::new(), left: query.token_budget };
     let mut costs: Vec<u64> = Vec::new();
+    let mut gone: Vec<i64> = Vec::new();
     if query.token_budget == 0 {
-        return Ok(rows);
+        return Ok(shown);
     }
-    for page in wanted.chunks(PAGE_ROWS) {
-        let seqs: Vec<i64> = page.iter().map(|ranked| ranked.candidate.seq).collect();
-        let mut details = details(session, &seqs)?;
+    let wanted = &ranking.rows[..ranking.rows.len().min(limit)];
+    'pages: for page in wanted.chunks(PAGE_ROWS) {
+        let seqs: Vec<i64> = page.iter().map(|ranked| ranked.seq).collect();
+        let mut details = details::of(session, &seqs)?;
         for ranked in page {
-            let seq = ranked.candidate.seq;
-            let detail =
-                details.remove(&seq).ok_or_else(|| Error::Internal(format!("{} is missing", id_of(seq))))?;
-            let row = ranking.row(ranked, rows.len() + 1, detail);
+            let Some(detail) = details.remove(&ranked.seq) else {
+                gone.push(ranked.seq);
+                continue;
+            };
+            let row = ranking.row(ranked, shown.rows.len() + 1, matched_terms(ranked.seq), detail);
             costs.push(cost(&row));
             if fitting(costs.iter().copied(), query.token_budget) < costs.len() {
-                return Ok(rows);
+                break 'pages;
             }
-            rows.push(row);
+            shown.left = shown.left.saturating_sub(costs.last().copied().unwrap_or(0));
+            shown.rows.push(row);
+            shown.seqs.push(ranked.seq);
         }
     }
-    Ok(rows)
+    ranking.drop_missing(|seq| !gone.contains(&seq));
+    Ok(shown)
 }
 
-fn details(session: &Session, seqs: &[i64]) -> Result<BTreeMap<i64, Detail>> {
-    let mut hashes: HashMap<i64, String> = HashMap::new();
-    for row in session.db().run(&ANCHORS, &[arg(session.space()), arg(seqs.to_vec())])? {
-        hashes.insert(row.need(1)?, row.need(2)?);
-    }
-    state::by_seqs(session, seqs)?
-        .into_iter()
-        .map(|state| {
-            let record = state.live()?;
-            let place = files::look(&record.anchor);
-            let drift = match (&place, hashes.get(&state.seq)) {
-                (Place::File(Some(now)), Some(then)) if now == then => "unchanged",
-                (Place::File(Some(_)), Some(_)) => "drifted",
-                _ => "unknown",
-            };
-            let live = match place {
-                Place::File(_) => json!(true),
-                Place::Nothing => json!(false),
-                Place::Unknown => json!("unknown"),
-            };
-            let fields = state.epistemics.as_ref().map(|(fields, _)| fields.clone()).unwrap_or_default();
-            let detail = Detail {
-                headline: headline(&record.content),
-                instruction_taint: record.instruction_taint,
-                authority: record.authority.word().to_owned(),
-                provenance: record.provenance(),
-                anchor_live: live,
-                anchor_drift: drift,
-                evidence_state: fields.evidence_state.map(|state| state.word().to_owned()),
-                proof_hint: fields.proof_hint,
-                stale_if: fields.stale_if,
-            };
-            Ok((state.seq, detail))
-        })
-        .collect()
-}
-
-/// Counts what was returned, and notes terms that found nothing (CAP-RET-21, CAP-RET-22).
+/// Counts what was returned, and notes terms that found nothing (CAP-RET-21, CAP-RET-22); answers with the number of the
+/// receipt, if there is one.
 fn record(
     session: &Session,
     query: &Query,
     ranking: &Ranking,
-    returned: usize,
+    shown: &[i64],
     at: TimestampWithTimeZone,
-) -> Result<()> {
-    let shown = &ranking.rows[..returned];
-    if !shown.is_empty() {
-        let seqs: Vec<i64> = shown.iter().map(|ranked| ranked.candidate.seq).collect();
-        session.db().run(&USE, &[arg(session.space()), arg(seqs), arg(at)])?;
+) -> Result<Option<i64>> {
+    let mut receipt = None;
+    if !ranking.rows.is_empty() {
+        receipt = Some(receipts::give(session, shown, at)?);
     }
-    let by_text = ranking.rows.iter().any(|ranked| !ranked.matched_terms.is_empty());
-    let a_row_matched = shown.iter().any(|ranked| !ranked.matched_terms.is_empty());
+    let by_text = ranking.rows.iter().any(|ranked| ranked.matched > 0);
+    let a_row_matched = ranking.rows.iter().any(|ranked| ranked.matched > 0 && shown.contains(&ranked.seq));
     // A recall that was cut down to nothing by limit or budget still found its terms.
     if a_row_matched || (by_text && shown.is_empty()) {
-        return Ok(());
+        return Ok(receipt);
     }
     let terms: Vec<String> =
         missed(&query.terms).into_iter().filter(|term| term.len() <= MISS_BYTES).collect();
     if !terms.is_empty() {
         session.db().run(&MISS, &[arg(session.space()), arg(terms), arg(at)])?;
     }
-    Ok(())
+    Ok(receipt)
 }

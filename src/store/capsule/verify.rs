@@ -2,6 +2,8 @@
 
 use super::book::shown;
 use crate::domain::capsule::journal::{Entry, Verifier};
+use crate::domain::capsule::record::numbered;
+use crate::domain::capsule::standing::Standing;
 use crate::error::Result;
 use crate::statement;
 use crate::store::session::Session;
@@ -23,6 +25,11 @@ statement!(
 );
 statement!(LEDGER, ["select l.journal, l.head from me.capsule_ledger as l where l.space = $1"], [TEXTOID]);
 statement!(
+    CAPSULES,
+    ["select count(*), count(c.memory_id), coalesce(max(c.seq), 0) from me.capsule as c where c.space = $1"],
+    [TEXTOID]
+);
+statement!(
     /// Capsules that no row is about, and forgotten ones that no row forgets.
     OUT_OF_BAND,
     ["select count(*) from me.capsule as c
@@ -37,8 +44,46 @@ statement!(
 const PAGE_ROWS: i64 = 10_000;
 
 thread_local! {
-    /// What this backend verified before, by space: rows and the seal of the last one.
-    static VERIFIED: RefCell<HashMap<(u32, String), (i64, String)>> = RefCell::default();
+    /// What this backend verified before, by space.
+    static VERIFIED: RefCell<HashMap<(u32, String), Verified>> = RefCell::default();
+}
+
+/// The part of a journal that was verified, and which capsules it accounts for.
+#[derive(Default)]
+struct Verified {
+    rows: i64,
+    head: String,
+    told: Seqs,
+    buried: Seqs,
+}
+
+/// A set of numbers that has few gaps.
+#[derive(Default)]
+struct Seqs(Vec<bool>);
+
+impl Seqs {
+    fn add(&mut self, seq: i64) {
+        let Ok(place) = usize::try_from(seq) else { return };
+        if place >= self.0.len() {
+            self.0.resize(place + 1, false);
+        }
+        self.0[place] = true;
+    }
+
+    fn has(&self, seq: i64) -> bool {
+        usize::try_from(seq).is_ok_and(|place| self.0.get(place) == Some(&true))
+    }
+}
+
+impl Verified {
+    fn account(&mut self, entry: &Entry) {
+        if let Some(seq) = numbered(&entry.subject, "cap-") {
+            self.told.add(seq);
+            if matches!(entry.action.as_str(), "memory_forget" | "memory_merge") {
+                self.buried.add(seq);
+            }
+        }
+    }
 }
 
 /// What recomputing the journal of a space came to.
@@ -55,42 +100,65 @@ pub struct Verdict {
 
 /// Recomputes the whole journal.
 pub fn verify(session: &Session) -> Result<Verdict> {
-    run(session, Verifier::default())
+    run(session, Verifier::default(), |_| ())
 }
 
-/// Recomputes what this backend has not recomputed before. A change to older rows is found by [`verify`] alone.
-pub fn verify_new(session: &Session) -> Result<Verdict> {
+/// Recomputes what this backend has not recomputed before, and counts the capsules that the journal does not account for.
+/// A change to older rows is found by [`verify`] alone.
+pub fn verify_new(session: &Session, standing: &Standing) -> Result<(Verdict, i64)> {
     // SAFETY: reads the backend's own database.
     let key = (unsafe { pgrx::pg_sys::MyDatabaseId }.to_u32(), session.space().to_owned());
-    let known = VERIFIED.with_borrow(|verified| verified.get(&key).cloned());
-    let start = match known {
-        Some((rows, head)) if seal(session, rows)?.as_deref() == Some(head.as_str()) => {
-            Verifier::resume(rows, head)
-        }
-        _ => Verifier::default(),
+    // Taken out while statements run.
+    let known = VERIFIED.with_borrow_mut(|verified| verified.remove(&key)).unwrap_or_default();
+    let is_ours = known.rows > 0 && seal(session, known.rows)?.as_deref() == Some(known.head.as_str());
+    let mut known = if is_ours { known } else { Verified::default() };
+    let start = Verifier::resume(known.rows, known.head.clone());
+    let verdict = run(session, start, |entry| known.account(entry))?;
+    let missed = match unaccounted(session, standing, &known)? {
+        Some(missed) => missed,
+        None => out_of_band(session)?,
     };
-    let verdict = run(session, start)?;
     if verdict.broken.is_none() && verdict.rows > 0 {
-        VERIFIED.with_borrow_mut(|verified| verified.insert(key, (verdict.rows, verdict.head.clone())));
+        (known.rows, known.head) = (verdict.rows, verdict.head.clone());
+        VERIFIED.with_borrow_mut(|verified| verified.insert(key, known));
     }
-    Ok(verdict)
+    Ok((verdict, missed))
+}
+
+/// How many capsules the journal does not account for, by what is kept; nothing if the tables hold others than are kept.
+fn unaccounted(session: &Session, standing: &Standing, known: &Verified) -> Result<Option<i64>> {
+    let row = session.db().row(&CAPSULES, &[arg(session.space())])?;
+    let (all, live, top): (i64, i64, i64) = match row {
+        Some(row) => (row.need(1)?, row.need(2)?, row.need(3)?),
+        None => (0, 0, 0),
+    };
+    if all != top || i64::try_from(standing.iter().count()) != Ok(live) {
+        return Ok(None);
+    }
+    let is_missed = |seq: &i64| match standing.frame(*seq) {
+        Some(_) => !known.told.has(*seq),
+        None => !known.buried.has(*seq),
+    };
+    Ok(i64::try_from((1..=top).filter(is_missed).count()).ok())
 }
 
 fn seal(session: &Session, seq: i64) -> Result<Option<String>> {
     Ok(session.db().row(&SEAL, &[arg(session.space()), arg(seq)])?.and_then(|row| row.get(1)))
 }
 
-fn run(session: &Session, mut verifier: Verifier) -> Result<Verdict> {
+fn run(session: &Session, mut verifier: Verifier, mut note: impl FnMut(&Entry)) -> Result<Verdict> {
     let mut broken = None;
     'pages: loop {
         let args = [arg(session.space()), arg(verifier.rows()), arg(PAGE_ROWS)];
         let mut rows = 0;
         for row in session.db().run(&PAGE, &args)? {
             rows += 1;
-            if !verifier.accept(&entry(&row)?, &row.need::<String>(7)?) {
+            let entry = entry(&row)?;
+            if !verifier.accept(&entry, &row.need::<String>(7)?) {
                 broken = Some(verifier.rows() + 1);
                 break 'pages;
             }
+            note(&entry);
         }
         if rows < PAGE_ROWS {
             break;

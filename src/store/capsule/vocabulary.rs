@@ -1,6 +1,7 @@
 //! Aliases, callers' vectors, outcomes, preferences and pins (CAP-ALI, CAP-VEC, CAP-OUT, CAP-PREF, CAP-PIN).
 
 use super::book::{Book, shown};
+use super::receipts;
 use super::rows::readable_roots;
 use super::state;
 use crate::domain::access::Level;
@@ -8,7 +9,7 @@ use crate::domain::capsule::LABEL;
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::project::{ROOT, is_capsule_tree};
 use crate::domain::capsule::recall::check_vector;
-use crate::domain::capsule::record::{armour, id_of};
+use crate::domain::capsule::record::{armour, id_of, number};
 use crate::domain::capsule::text::{fold, is_blank};
 use crate::domain::path::TreePath;
 use crate::error::Result;
@@ -60,13 +61,13 @@ statement!(
 );
 statement!(
     OUTCOME,
-    ["insert into me.capsule_outcome (space, number, description, actor, evidence_ref, seq, at)
-      values ($1, $2, $3, $4, $5, $6, $7)"],
-    [TEXTOID, INT8OID, TEXTOID, TEXTOID, TEXTOID, INT8OID, TIMESTAMPTZOID]
+    ["insert into me.capsule_outcome (space, number, description, actor, evidence_ref, seq, at, receipt, score)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)"],
+    [TEXTOID, INT8OID, TEXTOID, TEXTOID, TEXTOID, INT8OID, TIMESTAMPTZOID, TEXTOID, FLOAT8OID]
 );
 statement!(
     OUTCOMES,
-    ["select o.number, o.description, o.actor, o.evidence_ref, o.seq, o.at
+    ["select o.number, o.description, o.actor, o.evidence_ref, o.seq, o.at, o.receipt, o.score
       from me.capsule_outcome as o left join me.capsule as c on c.space = o.space and c.seq = o.seq
       where o.space = $1 and (o.seq is null or $2::text[] is null
         or c.tree operator({ltree}.<@) any ($2::{ltree}.ltree[]))
@@ -102,7 +103,8 @@ statement!(
 const ALIAS_BYTES: usize = 512;
 
 /// Says that nothing in an outcome decides anything.
-const ADVISORY: &str = "outcomes are reports: they change no capsule and no recall";
+const ADVISORY: &str =
+    "outcomes are reports: they change no capsule, and no recall that does not ask for them";
 
 /// Refuses a caller who may write nowhere among the capsules: what belongs to the whole space asks for that much.
 pub fn require_writer(session: &Session) -> Result<()> {
@@ -212,6 +214,8 @@ pub struct Outcome {
     pub evidence_ref: Option<String>,
     /// The capsule it is about.
     pub capsule_id: Option<String>,
+    /// The receipt of the recall it came of, and what that was worth, 0 to 1.
+    pub scored: Option<(String, f64)>,
 }
 
 /// Appends an outcome.
@@ -221,6 +225,9 @@ pub fn add_outcome(book: &mut Book, outcome: &Outcome) -> Result<Value> {
         Some(id) => Some(state::find_writable(book.session(), id)?.seq),
         None => None,
     };
+    if let Some((receipt, score)) = &outcome.scored {
+        receipts::score(book, receipt, *score)?;
+    }
     book.outcomes += 1;
     let session = book.session();
     session.db().run(
@@ -233,40 +240,55 @@ pub fn add_outcome(book: &mut Book, outcome: &Outcome) -> Result<Value> {
             outcome.evidence_ref.as_deref().and_then(arg),
             seq.and_then(arg),
             arg(book.now_at()),
+            outcome.scored.as_ref().and_then(|(receipt, _)| arg(receipt.as_str())),
+            outcome.scored.as_ref().and_then(|(_, score)| arg(*score)),
         ],
     )?;
     let id = format!("out-{}", book.outcomes);
     book.note("memory_outcome", &id, None);
     let mut answer = armour();
     answer.insert("advisory".into(), ADVISORY.into());
-    let recorded = outcome_row(
-        &id,
-        &outcome.description,
-        &outcome.actor,
-        outcome.evidence_ref.as_deref(),
+    let scored = outcome.scored.as_ref().map(|(receipt, score)| (receipt.as_str(), *score));
+    let recorded = OutcomeRow {
+        id: &id,
+        description: &outcome.description,
+        actor: &outcome.actor,
+        evidence: outcome.evidence_ref.as_deref(),
         seq,
-        book.now().text(),
-    );
+        at: book.now().text(),
+        scored,
+    };
+    let recorded = recorded.to_json();
     answer.insert("recorded".into(), recorded);
     Ok(answer.into())
 }
 
-fn outcome_row(
-    id: &str,
-    description: &str,
-    actor: &str,
-    evidence: Option<&str>,
+struct OutcomeRow<'a> {
+    id: &'a str,
+    description: &'a str,
+    actor: &'a str,
+    evidence: Option<&'a str>,
     seq: Option<i64>,
-    at: &str,
-) -> Value {
-    let mut row = json!({"id": id, "description": description, "actor": actor, "at": at});
-    if let Some(evidence) = evidence {
-        row["evidence_ref"] = evidence.into();
+    at: &'a str,
+    scored: Option<(&'a str, f64)>,
+}
+
+impl OutcomeRow<'_> {
+    fn to_json(&self) -> Value {
+        let mut row =
+            json!({"id": self.id, "description": self.description, "actor": self.actor, "at": self.at});
+        if let Some(evidence) = self.evidence {
+            row["evidence_ref"] = evidence.into();
+        }
+        if let Some(seq) = self.seq {
+            row["capsule_id"] = id_of(seq).into();
+        }
+        if let Some((receipt, score)) = self.scored {
+            row["receipt_id"] = receipt.into();
+            row["score"] = number(score);
+        }
+        row
     }
-    if let Some(seq) = seq {
-        row["capsule_id"] = id_of(seq).into();
-    }
-    row
 }
 
 /// Every outcome, in order.
@@ -275,15 +297,17 @@ pub fn outcomes(session: &Session) -> Result<Value> {
     let rows = rows
         .into_iter()
         .map(|row| {
-            let evidence: Option<String> = row.get(4);
-            Ok(outcome_row(
-                &format!("out-{}", row.need::<i64>(1)?),
-                &row.need::<String>(2)?,
-                &row.need::<String>(3)?,
-                evidence.as_deref(),
-                row.get(5),
-                &shown(row.need(6)?),
-            ))
+            let (evidence, receipt): (Option<String>, Option<String>) = (row.get(4), row.get(7));
+            Ok(OutcomeRow {
+                id: &format!("out-{}", row.need::<i64>(1)?),
+                description: &row.need::<String>(2)?,
+                actor: &row.need::<String>(3)?,
+                evidence: evidence.as_deref(),
+                seq: row.get(5),
+                at: &shown(row.need(6)?),
+                scored: receipt.as_deref().zip(row.get(8)),
+            }
+            .to_json())
         })
         .collect::<Result<Vec<_>>>()?;
     let mut answer = armour();
