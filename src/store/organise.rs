@@ -38,6 +38,13 @@ filtered!(
     []
 );
 
+statement!(
+    /// One change of subtrees at a time in a space, until the transaction ends. Two moves that go each to where the other
+    /// comes from hold the rows of the one's slots and want the other's: no order of rows keeps them from a deadlock.
+    IN_TURN,
+    ["select pg_catalog.pg_advisory_xact_lock(1835361640, pg_catalog.hashtext($1))"],
+    [TEXTOID]
+);
 filtered!(
     /// Locks the rows in key order, as batches do: two calls over the same rows wait for each other.
     LOCK,
@@ -154,7 +161,12 @@ struct Locked {
     extent: [usize; 2],
 }
 
+fn in_turn(session: &Session) -> Result<()> {
+    session.db().run(&IN_TURN, &[arg(session.space())]).map(|_| ())
+}
+
 fn lock(session: &Session, filter: &Filter) -> Result<Locked> {
+    in_turn(session)?;
     let row = first(filter.run(session.db(), &LOCK, [], 1)?)?;
     Ok(Locked {
         ids: row.raw(1),
@@ -334,7 +346,12 @@ pub fn delete_orphans(
     guard::refuse_subtree(session, root)?;
     let trees: Vec<&str> = keep.iter().map(|path| path.tree().as_dotted()).collect();
     let names: Vec<&str> = keep.iter().map(|path| path.name().as_str()).collect();
-    let statement = if dry_run { &ORPHANS } else { &LOCK_ORPHANS };
+    let statement = if dry_run {
+        &ORPHANS
+    } else {
+        in_turn(session)?;
+        &LOCK_ORPHANS
+    };
     let filter = Filter::subtree(session, root).with_meta(meta);
     let row = first(filter.run(session.db(), statement, [arg(trees), arg(names)], 1)?)?;
     let Some(ids) = row.raw(1) else {
