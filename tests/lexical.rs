@@ -266,7 +266,8 @@ fn maintain(database: &Database, stop: &AtomicBool, turns: &AtomicUsize) {
             client.execute("select me.lexical_maintain($1, $2, space => $3)", &[&limit, &rebuild, &space]);
         match done {
             Ok(_) => _ = turns.fetch_add(1, Ordering::Relaxed),
-            Err(error) if error.is_closed() || error.code() == Some(&SqlState::ADMIN_SHUTDOWN) => {
+            // Without an answer of the server: it was ended before, and the pipe is broken or closed.
+            Err(error) if error.code().is_none_or(|code| *code == SqlState::ADMIN_SHUTDOWN) => {
                 client = database.admin();
             }
             Err(error) => panic!("maintenance failed: {error:?}"),
