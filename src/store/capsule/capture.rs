@@ -23,6 +23,7 @@ use crate::domain::capsule::taint;
 use crate::domain::capsule::text::index_tokens;
 use crate::domain::capsule::words::{Authority, Kind, Relation, Scope, Verdict};
 use crate::error::{Error, Result};
+use crate::store::embedding;
 use crate::store::jsonb::Jsonb;
 use crate::store::operation::Operation;
 use crate::store::owner::looking_up;
@@ -466,6 +467,7 @@ pub fn store(book: &mut Book, capsule: &NewCapsule) -> Result<i64> {
             arg(counts.values().copied().collect::<Vec<_>>()),
         ],
     )?;
+    embedding::after_write(session, arg(vec![memory_id]))?;
     book.capsules = seq;
     book.tokens += i64::from(length);
     Ok(seq)

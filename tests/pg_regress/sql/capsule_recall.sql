@@ -111,4 +111,10 @@ select e ->> 'id' as open_effort from jsonb_array_elements(me.capsule_digest() -
 select me.capsule_forget('cap-1', 'purged', 'r') ->> 'outcome' as outcome;
 select me.capsule_digest() ? 'pinned' as pinned, me.capsule_digest() ? 'open_efforts' as efforts, me.capsule_digest() -> 'total' as total;
 select me.capsule_verify() -> 'ok' as ok;
+
+-- With me.embed_sync a capsule has its vector when the call ends.
+select me.embed_pending() -> 'failed' as failed;
+set local me.embed_sync = on;
+select me.capsule_ingest('The heron nests in March.', 's', 'a') -> 'captured' as captured;
+select count(*) as waiting from me.embedding_queue as q where q.outcome is null;
 rollback;
