@@ -1,7 +1,7 @@
 //! Many clients of the MCP server for a while: no error, nothing left behind, no growth.
 //!
 //! Three seconds unless `MEMORY_ENGINE_SOAK_SECONDS` says otherwise; a long run is
-//! `MEMORY_ENGINE_SOAK_SECONDS=60 scripts/test client soak`, and prints what it saw.
+//! `MEMORY_ENGINE_SOAK_SECONDS=60 scripts/test client eight_clients`, and prints what it saw.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
