@@ -15,6 +15,33 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::thread::LocalKey;
 
+/// The types of the parameters of `filter.sql`, $1 to $17, and of those that a statement has besides.
+#[macro_export]
+macro_rules! filter_types {
+    ($($ty:ident),*) => {
+        &[
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTARRAYOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TEXTOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
+            $(pgrx::pg_sys::BuiltinOid::$ty),*
+        ]
+    };
+}
+
 /// Declares a kept statement whose text holds `filter.sql`: its name, its text, and the types of its parameters from
 /// $18 on. [`Filter::run`] runs it.
 #[macro_export]
@@ -25,26 +52,7 @@ macro_rules! filtered {
             static $name: $crate::store::spi::Statement = const {
                 $crate::store::spi::Statement::new(
                     &[$($part),+],
-                    &[
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTARRAYOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        $(pgrx::pg_sys::BuiltinOid::$ty),*
-                    ],
+                    $crate::filter_types!($($ty),*),
                 )
                 .planned_per_call()
             };
@@ -61,26 +69,7 @@ macro_rules! filtered_table {
             static $name: $crate::store::spi::TableStatement = const {
                 $crate::store::spi::TableStatement::planned_per_call(
                     &[$($part),+],
-                    &[
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTARRAYOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TEXTOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        pgrx::pg_sys::BuiltinOid::TIMESTAMPTZOID,
-                        $(pgrx::pg_sys::BuiltinOid::$ty),*
-                    ],
+                    $crate::filter_types!($($ty),*),
                 )
             };
         }
