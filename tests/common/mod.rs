@@ -6,9 +6,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 pub mod cluster;
+pub mod dice;
 pub mod gateway;
+pub mod killing;
 pub mod matcher;
 pub mod mcp;
+pub mod mutate;
 pub mod schema;
 pub mod seed;
 pub mod server;

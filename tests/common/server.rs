@@ -67,7 +67,7 @@ impl Server {
             if let Some(client) = self.try_connect(database) {
                 return client;
             }
-            assert!(Instant::now() < end, "the server takes no connection");
+            assert!(Instant::now() < end, "the server takes no connection: {}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -92,10 +92,17 @@ impl Drop for Server {
     }
 }
 
-/// Kills a process as nothing can be prepared for; whether there was one.
+/// Kills a process as nothing can be prepared for, and waits until it is gone: whoever starts a server meanwhile would take
+/// the old one for running. Whether there was one.
 pub fn kill(process: i32) -> bool {
-    Command::new("kill")
+    let killed = Command::new("kill")
         .args(["-9", &process.to_string()])
         .output()
-        .is_ok_and(|output| output.status.success())
+        .is_ok_and(|output| output.status.success());
+    let end = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_link(format!("/proc/{process}/cwd")).is_ok() {
+        assert!(Instant::now() < end, "process {process} does not die");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killed
 }
