@@ -4,7 +4,7 @@ use super::session::Session;
 use super::spi::{Db, Rows, Statement, Table, TableStatement, arg};
 use crate::domain::access::Level;
 use crate::domain::filter::{Criteria, Lquery, MetaPredicate, Scope, TemporalFilter, TreeFilter};
-use crate::domain::instant::Instant;
+use crate::domain::instant::Instant as Moment;
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::domain::memory::Meta;
 use crate::domain::path::TreePath;
@@ -14,6 +14,7 @@ use pgrx::prelude::*;
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::thread::LocalKey;
+use std::time::{Duration, Instant};
 
 /// The types of the parameters of `filter.sql`, $1 to $17, and of those that a statement has besides.
 #[macro_export]
@@ -86,7 +87,24 @@ filtered!(
 /// How many parameters `filter.sql` has.
 const SHARED: usize = 17;
 
+/// How long the planner's estimate is kept.
+const ESTIMATE_KEPT: Duration = Duration::from_secs(5);
+/// Most estimates that a session keeps.
+const ESTIMATES_MOST: usize = 16;
+/// Longest filter whose estimate is kept, in bytes.
+const ESTIMATE_LENGTH: usize = 4096;
+
+thread_local! {
+    static ESTIMATES: RefCell<Vec<(Filter, Instant, f64)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Forgets what the planner expected: called when the session itself writes.
+pub(super) fn forget_estimates() {
+    ESTIMATES.with_borrow_mut(Vec::clear);
+}
+
 /// Which rows of a space a call looks at. It holds no datum, so it may outlive the statement it was made for.
+#[derive(Clone, PartialEq)]
 pub struct Filter {
     space: String,
     scope: Scope,
@@ -116,6 +134,16 @@ impl Filter {
     /// Whether it asks for nothing: every row of the space passes.
     pub fn is_whole_space(&self) -> bool {
         self.scope.is_everything() && self.criteria.is_empty()
+    }
+
+    /// Where the rows are and what their metadata contains, if that is all that is asked.
+    pub fn scope_and_meta(&self) -> Option<(&Scope, Option<&Meta>)> {
+        let Criteria { tree, meta, meta_predicate, temporal } = &self.criteria;
+        // A path is used up by the scope.
+        let simple = matches!(tree, TreeFilter::None | TreeFilter::Path(_))
+            && meta_predicate.is_none()
+            && temporal.is_none();
+        simple.then_some((&self.scope, meta.as_ref()))
     }
 
     /// The same rows, if their metadata contains this too.
@@ -159,10 +187,43 @@ impl Filter {
         db.run_on(statement, table, &args)
     }
 
-    /// How many rows the planner expects to pass.
+    /// How many rows the planner expects to pass. Planning takes as long as reading a hundred rows, and whoever searches
+    /// mostly does so again in the same place: what was expected last is kept for some seconds.
     pub fn estimate(&self, db: &Db) -> Result<f64> {
+        let now = Instant::now();
+        let known = ESTIMATES.with_borrow(|kept| {
+            let found = kept.iter().find(|(filter, until, _)| now < *until && filter == self);
+            found.map(|(.., rows)| *rows)
+        });
+        if let Some(rows) = known {
+            return Ok(rows);
+        }
         self.prepare();
-        db.estimate(&PASSING, &self.args())
+        let rows = db.estimate(&PASSING, &self.args())?;
+        if self.length() > ESTIMATE_LENGTH {
+            return Ok(rows);
+        }
+        ESTIMATES.with_borrow_mut(|kept| {
+            kept.retain(|(filter, until, _)| now < *until && filter != self);
+            if kept.len() == ESTIMATES_MOST {
+                kept.remove(0);
+            }
+            kept.push((self.clone(), now + ESTIMATE_KEPT, rows));
+        });
+        Ok(rows)
+    }
+
+    /// How many bytes it says what it asks for in, about.
+    fn length(&self) -> usize {
+        let tree = match &self.criteria.tree {
+            TreeFilter::None | TreeFilter::Path(_) => 0,
+            TreeFilter::Lquery(query) => query.as_str().len(),
+            TreeFilter::Ltxtquery(query) => query.as_str().len(),
+        };
+        let scope: usize = self.scope.intervals().into_iter().flatten().map(|(from, _)| from.len()).sum();
+        let meta = self.criteria.meta.as_ref().map_or(0, |meta| meta.as_str().len());
+        let predicate = self.criteria.meta_predicate.as_ref().map_or(0, |predicate| predicate.as_str().len());
+        tree + scope + meta + predicate
     }
 
     fn args(&self) -> Vec<Option<Datum>> {
@@ -204,7 +265,7 @@ impl Filter {
     }
 }
 
-fn timestamp(at: Option<Instant>) -> Option<Datum> {
+fn timestamp(at: Option<Moment>) -> Option<Datum> {
     at.and_then(|at| TimestampWithTimeZone::try_from(at.micros()).ok()).and_then(arg)
 }
 

@@ -4,8 +4,9 @@
 //! (partitioned, distributed, altered, its index rebuilt or renamed), it is not read at all, and the caller falls back
 //! on its statement: how else to get at the rows is for the planner to know.
 
+use super::jsonb::Jsonb;
 use crate::error::{Error, Result};
-use pgrx::{FromDatum, IntoDatum, pg_sys};
+use pgrx::{FromDatum, IntoDatum, direct_function_call, pg_sys};
 use std::ffi::{CStr, c_int};
 
 /// A type a column may have here.
@@ -21,6 +22,8 @@ pub enum Kind {
     Bool,
     /// `smallint`.
     Int2,
+    /// `integer`.
+    Int4,
     /// `bigint`.
     Int8,
     /// `timestamptz`.
@@ -41,6 +44,7 @@ impl Kind {
             Self::Oid => pg_sys::OIDOID,
             Self::Bool => pg_sys::BOOLOID,
             Self::Int2 => pg_sys::INT2OID,
+            Self::Int4 => pg_sys::INT4OID,
             Self::Int8 => pg_sys::INT8OID,
             Self::Timestamptz => pg_sys::TIMESTAMPTZOID,
             Self::Tstzrange => pg_sys::TSTZRANGEOID,
@@ -52,11 +56,11 @@ impl Kind {
 }
 
 /// A table of schema `me`, the index its rows are found by, and what is read of them.
-pub struct Keyed {
+pub struct Keyed<'a> {
     /// The table.
-    pub table: &'static CStr,
+    pub table: &'a CStr,
     /// A btree.
-    pub index: &'static CStr,
+    pub index: &'a CStr,
     /// The columns it begins with, by their places in `columns`.
     pub keys: &'static [usize],
     /// The columns that are read.
@@ -82,6 +86,16 @@ const COLUMNS_MOST: usize = 16;
 const KEYS_MOST: usize = 3;
 /// The number of equality in a btree.
 const EQUAL: u16 = pg_sys::BTEqualStrategyNumber as u16;
+/// That of `>=`.
+const FROM: u16 = pg_sys::BTGreaterEqualStrategyNumber as u16;
+/// That of `>`.
+const ABOVE: u16 = pg_sys::BTGreaterStrategyNumber as u16;
+/// From the lowest key to the highest.
+const FORWARD: pg_sys::ScanDirection::Type = pg_sys::ScanDirection::ForwardScanDirection;
+/// The other way.
+const BACKWARD: pg_sys::ScanDirection::Type = pg_sys::ScanDirection::BackwardScanDirection;
+/// That of `<`.
+const BELOW: u16 = pg_sys::BTLessStrategyNumber as u16;
 
 /// The schema `me`, where its tables may be read by key.
 #[derive(Debug, Clone, Copy)]
@@ -110,37 +124,25 @@ impl Tables {
         keyed: &Keyed,
         snapshot: pg_sys::Snapshot,
         keys: &[Key],
-        mut each: impl FnMut(&Found) -> Result<bool>,
+        each: impl FnMut(&Found) -> Result<bool>,
     ) -> Result<bool> {
-        debug_assert!(keys.len() <= keyed.keys.len());
-        let Some(open) = Open::new(self.schema, keyed) else { return Ok(false) };
-        // SAFETY: table and index are open and fit together (`Open`), the keys have the types of the index's columns,
-        // and whoever gave the snapshot keeps it active.
-        unsafe {
-            let mut scan_keys: [pg_sys::ScanKeyData; KEYS_MOST] = std::mem::zeroed();
-            for (n, key) in keys.iter().enumerate() {
-                let (Some(value), Some(equality)) = (open.value(n, key), open.equality(n, key)) else {
-                    return Ok(false);
-                };
-                let (scan_key, column) = (&mut scan_keys[n], n as i16 + 1);
-                pg_sys::ScanKeyInit(scan_key, column, EQUAL, equality, value);
-                scan_key.sk_collation = *(*open.index).rd_indcollation.add(n);
-            }
-            let scan = open.begin(snapshot, keys.len(), scan_keys.as_mut_ptr());
-            while pg_sys::index_getnext_slot(scan.0, pg_sys::ScanDirection::ForwardScanDirection, open.slot) {
-                pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                if !each(&Found { open: &open })? {
-                    break;
-                }
-            }
-        }
-        Ok(true)
+        self.open(keyed).map_or(Ok(false), |open| open.rows(snapshot, keys, each))
+    }
+
+    /// Opens a table to look up several keys; `None` when it cannot be read this way.
+    pub fn open(self, keyed: &Keyed) -> Option<Open> {
+        Open::new(self.schema, keyed)
+    }
+
+    /// The schema.
+    pub(super) fn schema(self) -> pg_sys::Oid {
+        self.schema
     }
 }
 
-/// A table and its index, open for the length of one look; the locks stay until the transaction ends, as those of a
+/// A table and its index, open for the length of some looks; the locks stay until the transaction ends, as those of a
 /// statement do.
-struct Open {
+pub struct Open {
     table: pg_sys::Relation,
     index: pg_sys::Relation,
     slot: *mut pg_sys::TupleTableSlot,
@@ -152,6 +154,87 @@ struct Open {
 }
 
 impl Open {
+    /// As [`Tables::rows`].
+    pub fn rows(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        keys: &[Key],
+        each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        let conditions = keys.iter().enumerate().map(|(n, key)| (n, EQUAL, *key));
+        self.scan(snapshot, conditions, FORWARD, each)
+    }
+
+    /// The rows whose first column is `first`, in the order of the second or against it, behind the key `after`, if there is
+    /// one. As [`Tables::rows`].
+    pub fn rows_in_order(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        first: Key,
+        after: Option<Key>,
+        ascending: bool,
+        each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        let (strategy, direction) = if ascending { (ABOVE, FORWARD) } else { (BELOW, BACKWARD) };
+        let conditions = [(0, EQUAL, first)].into_iter().chain(after.map(|after| (1, strategy, after)));
+        self.scan(snapshot, conditions, direction, each)
+    }
+
+    /// The same of the rows whose first column is `first`, and whose second lies from `from` on and before `to`.
+    pub fn rows_between(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        first: Key,
+        from: Key,
+        to: Option<Key>,
+        each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        let bounds = [(0, EQUAL, first), (1, FROM, from)];
+        self.scan(snapshot, bounds.into_iter().chain(to.map(|to| (1, BELOW, to))), FORWARD, each)
+    }
+
+    /// Rows for which each of the conditions holds: a column of the index, a strategy of a btree, and a key.
+    fn scan<'a>(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        conditions: impl Iterator<Item = (usize, u16, Key<'a>)>,
+        direction: pg_sys::ScanDirection::Type,
+        mut each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        // SAFETY: table and index are open and fit together (`new`), the keys have the types of the index's columns,
+        // and whoever gave the snapshot keeps it active.
+        unsafe {
+            let mut scan_keys: [pg_sys::ScanKeyData; KEYS_MOST] = std::mem::zeroed();
+            let mut count = 0;
+            for (n, strategy, key) in conditions {
+                debug_assert!(n < self.keys.len());
+                let (Some(value), Some(operation)) = (self.value(n, &key), self.operation(n, strategy, &key))
+                else {
+                    return Ok(false);
+                };
+                let Some(scan_key) = scan_keys.get_mut(count) else { return Ok(false) };
+                pg_sys::ScanKeyInit(scan_key, n as i16 + 1, strategy, operation, value);
+                scan_key.sk_collation = *(*self.index).rd_indcollation.add(n);
+                count += 1;
+            }
+            let scan = self.begin(snapshot, count, scan_keys.as_mut_ptr());
+            while pg_sys::index_getnext_slot(scan.0, direction, self.slot) {
+                pgrx::check_for_interrupts!();
+                pg_sys::slot_getsomeattrs_int(self.slot, c_int::from(self.last));
+                if !each(&Found { open: self })? {
+                    break;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many rows the table was last counted to have.
+    pub fn rows_expected(&self) -> f64 {
+        // SAFETY: the description of an open table.
+        unsafe { f64::from((*(*self.table).rd_rel).reltuples) }
+    }
+
     fn new(schema: pg_sys::Oid, keyed: &Keyed) -> Option<Self> {
         debug_assert!(keyed.keys.len() <= KEYS_MOST && keyed.columns.len() <= COLUMNS_MOST);
         let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
@@ -262,16 +345,16 @@ impl Open {
     ///
     /// # Safety
     /// The index is open.
-    unsafe fn equality(&self, n: usize, key: &Key) -> Option<pg_sys::Oid> {
-        match key {
-            Key::Text(_) => Some(pg_sys::Oid::from(pg_sys::F_TEXTEQ)),
-            Key::Uuid(_) => Some(pg_sys::Oid::from(pg_sys::F_UUID_EQ)),
-            Key::Oid(_) => Some(pg_sys::Oid::from(pg_sys::F_OIDEQ)),
+    unsafe fn operation(&self, n: usize, strategy: u16, key: &Key) -> Option<pg_sys::Oid> {
+        match (key, strategy) {
+            (Key::Text(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_TEXTEQ)),
+            (Key::Uuid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_UUID_EQ)),
+            (Key::Oid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_OIDEQ)),
             // SAFETY: the index has that many columns.
-            Key::Other(_) => unsafe {
+            _ => unsafe {
                 let family = *(*self.index).rd_opfamily.add(n);
                 let kind = *(*self.index).rd_opcintype.add(n);
-                let operator = pg_sys::get_opfamily_member(family, kind, kind, EQUAL as i16);
+                let operator = pg_sys::get_opfamily_member(family, kind, kind, strategy as i16);
                 (operator != pg_sys::Oid::INVALID).then(|| pg_sys::get_opcode(operator))
             },
         }
@@ -282,19 +365,9 @@ impl Open {
     unsafe fn begin(&self, snapshot: pg_sys::Snapshot, count: usize, keys: pg_sys::ScanKey) -> Scan {
         // SAFETY: table and index are open.
         unsafe {
-            #[cfg(feature = "pg18")]
-            let scan = pg_sys::index_beginscan(
-                self.table,
-                self.index,
-                snapshot,
-                std::ptr::null_mut(),
-                count as c_int,
-                0,
-            );
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(self.table, self.index, snapshot, count as c_int, 0);
-            pg_sys::index_rescan(scan, keys, count as c_int, std::ptr::null_mut(), 0);
-            Scan(scan)
+            let scan = Scan::begin(self.table, self.index, snapshot, count as c_int, 0);
+            pg_sys::index_rescan(scan.0, keys, count as c_int, std::ptr::null_mut(), 0);
+            scan
         }
     }
 }
@@ -319,19 +392,41 @@ impl Drop for Open {
     }
 }
 
-struct Scan(pg_sys::IndexScanDesc);
+/// A scan of an index, ended when it is dropped.
+pub(super) struct Scan(pub(super) pg_sys::IndexScanDesc);
+
+impl Scan {
+    /// # Safety
+    /// Table and index are open, and stay so as long as the scan; the snapshot is active.
+    pub(super) unsafe fn begin(
+        table: pg_sys::Relation,
+        index: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+        keys: c_int,
+        orders: c_int,
+    ) -> Self {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            #[cfg(feature = "pg18")]
+            let scan = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, orders);
+            #[cfg(not(feature = "pg18"))]
+            let scan = pg_sys::index_beginscan(table, index, snapshot, keys, orders);
+            Self(scan)
+        }
+    }
+}
 
 impl Drop for Scan {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: begun in `Open::begin`, ended once, before its table and index are closed.
+            // SAFETY: begun in `begin`, ended once, before its table and index are closed.
             unsafe { pg_sys::index_endscan(self.0) };
         }
     }
 }
 
 /// Whether a table's rows are all in it, for everybody who may read it.
-fn is_plain(class: &pg_sys::FormData_pg_class) -> bool {
+pub(super) fn is_plain(class: &pg_sys::FormData_pg_class) -> bool {
     class.relkind as u8 == pg_sys::RELKIND_RELATION
         && !class.relhassubclass
         && !class.relhasrules
@@ -340,7 +435,7 @@ fn is_plain(class: &pg_sys::FormData_pg_class) -> bool {
 
 /// # Safety
 /// The description is that of an open table, and outlives what is done with the answer.
-unsafe fn attributes<'a>(description: pg_sys::TupleDesc) -> &'a [pg_sys::FormData_pg_attribute] {
+pub(super) unsafe fn attributes<'a>(description: pg_sys::TupleDesc) -> &'a [pg_sys::FormData_pg_attribute] {
     // SAFETY: up to 17 the attributes are the tail of the description; since 18 they come behind as many short ones.
     unsafe {
         let count = (*description).natts as usize;
@@ -398,6 +493,24 @@ impl Found<'_> {
         self.bytes(column)
     }
 
+    /// A `jsonb`, copied into the current memory context.
+    pub fn jsonb_copy(&self, column: usize) -> Option<Jsonb> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Jsonb);
+        // SAFETY: the value is a varlena in the slot.
+        let copy = |datum: pg_sys::Datum| unsafe { pg_sys::pg_detoast_datum_copy(datum.cast_mut_ptr()) };
+        self.datum(column).map(|datum| Jsonb::from_raw(pg_sys::Datum::from(copy(datum))))
+    }
+
+    /// Whether a `jsonb` contains another.
+    pub fn jsonb_contains(&self, column: usize, other: Jsonb) -> bool {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Jsonb);
+        // SAFETY: the server's own operator, of two values of its type.
+        self.datum(column).is_some_and(|datum| unsafe {
+            direct_function_call::<bool>(pg_sys::jsonb_contains, &[Some(datum), Some(other.datum())])
+                == Some(true)
+        })
+    }
+
     /// A `uuid`.
     pub fn uuid(&self, column: usize) -> Option<[u8; 16]> {
         debug_assert_eq!(self.open.columns[column].1, Kind::Uuid);
@@ -418,6 +531,11 @@ impl Found<'_> {
     /// A `smallint`.
     pub fn int2(&self, column: usize) -> Option<i16> {
         self.value(column, Kind::Int2)
+    }
+
+    /// An `integer`.
+    pub fn int4(&self, column: usize) -> Option<i32> {
+        self.value(column, Kind::Int4)
     }
 
     /// A `bigint`.

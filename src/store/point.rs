@@ -35,7 +35,7 @@ const COLUMNS: &[(&CStr, Kind)] = &[
     (c"updated_at", Kind::Timestamptz),
 ];
 /// Where in [`COLUMNS`] each is.
-mod column {
+pub(super) mod column {
     pub const SPACE: usize = 0;
     pub const ID: usize = 1;
     pub const TREE: usize = 2;
@@ -50,7 +50,7 @@ mod column {
     pub const CREATED_BY: usize = 11;
     pub const UPDATED_AT: usize = 12;
 }
-static BY_ID: Keyed =
+pub(super) static BY_ID: Keyed =
     Keyed { table: c"memory", index: c"memory_pkey", keys: &[column::SPACE, column::ID], columns: COLUMNS };
 static BY_PATH: Keyed = Keyed {
     table: c"memory",
@@ -58,7 +58,7 @@ static BY_PATH: Keyed = Keyed {
     keys: &[column::SPACE, column::TREE, column::NAME],
     columns: COLUMNS,
 };
-static EMBEDDED: Keyed = Keyed {
+pub(super) static EMBEDDED: Keyed = Keyed {
     table: c"embedded",
     index: c"embedded_pkey",
     keys: &[0, 1, 2],
@@ -69,6 +69,26 @@ static EMBEDDED: Keyed = Keyed {
         (c"content_version", Kind::Int8),
     ],
 };
+
+/// A row with the columns of [`COLUMNS`] as a record; `tree` as the caller sees it.
+pub(super) fn record<'a>(found: &'a Found, tree: &'a str, has_embedding: bool) -> Result<Record<'a>> {
+    Ok(Record {
+        id: need(found.uuid(column::ID))?,
+        content: need(found.text(column::CONTENT))?,
+        meta: need(found.jsonb(column::META))?,
+        tree,
+        name: found.text(column::NAME),
+        temporal: found
+            .tstzrange(column::TEMPORAL)
+            .map(|(start, end)| (Instant::from_micros(start), Instant::from_micros(end))),
+        version: need(found.int8(column::VERSION))?,
+        version_hash: need(found.uuid(column::VERSION_HASH))?,
+        has_embedding,
+        created_at: Instant::from_micros(need(found.timestamptz(column::CREATED_AT))?),
+        created_by: need(found.text(column::CREATED_BY))?,
+        updated_at: found.timestamptz(column::UPDATED_AT).map(Instant::from_micros),
+    })
+}
 
 /// The record of an id, if it is found this way and the caller may read it.
 pub fn get(space: &str, id: Id) -> Result<Option<Jsonb>> {
@@ -135,23 +155,7 @@ impl<'a> Look<'a> {
         let Some(has_embedding) = self.has_embedding(&id, need(found.int8(column::CONTENT_VERSION))?)? else {
             return Ok(None);
         };
-        let record = Record {
-            id,
-            content: need(found.text(column::CONTENT))?,
-            meta: need(found.jsonb(column::META))?,
-            tree: &tree.display(self.home()),
-            name: found.text(column::NAME),
-            temporal: found
-                .tstzrange(column::TEMPORAL)
-                .map(|(start, end)| (Instant::from_micros(start), Instant::from_micros(end))),
-            version: need(found.int8(column::VERSION))?,
-            version_hash: need(found.uuid(column::VERSION_HASH))?,
-            has_embedding,
-            created_at: Instant::from_micros(need(found.timestamptz(column::CREATED_AT))?),
-            created_by: need(found.text(column::CREATED_BY))?,
-            updated_at: found.timestamptz(column::UPDATED_AT).map(Instant::from_micros),
-        };
-        Ok(record.to_jsonb())
+        Ok(record(found, &tree.display(self.home()), has_embedding)?.to_jsonb())
     }
 
     /// Whether the model the space searches with has vectors of this content; `None` when that cannot be read by key.

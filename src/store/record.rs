@@ -97,13 +97,22 @@ enum Value<'a> {
     Text(&'a str),
     /// A number as it is stored, with its length word.
     Number(&'a [u8]),
-    /// An object as it is stored, without a length word.
+    /// An object or an array as it is stored, without a length word.
     Object(&'a [u8]),
 }
 
 impl Record<'_> {
     /// The record as a datum in the current memory context; `None` when it is longer than a `jsonb` can be.
     pub fn to_jsonb(&self) -> Option<Jsonb> {
+        self.with_score(None)
+    }
+
+    /// The same as the row of a search.
+    pub fn scored(&self, score: f64) -> Option<Jsonb> {
+        self.with_score(Some(number(score)?))
+    }
+
+    fn with_score(&self, score: Option<&[u8]>) -> Option<Jsonb> {
         let id = uuid_text(self.id);
         let hash = format!("{:032x}", u128::from_be_bytes(self.version_hash));
         let created_at = self.created_at.to_iso_millis();
@@ -116,16 +125,16 @@ impl Record<'_> {
             object.truncate(written);
             object
         });
-        // SAFETY: the server's own number, a varlena that was just made: its length word is not a short one.
-        let version = unsafe {
-            let number: *const pg_sys::varlena = pg_sys::int64_to_numeric(self.version).cast();
-            std::slice::from_raw_parts(number.cast::<u8>(), pgrx::varlena::varsize_any(number))
-        };
-        let members = [
+        let version = whole(self.version);
+        let mut members = Vec::with_capacity(13);
+        members.extend([
             ("id", Value::Text(&id)),
             ("meta", Value::Object(self.meta)),
             ("name", self.name.map_or(Value::Null, Value::Text)),
             ("tree", Value::Text(self.tree)),
+        ]);
+        members.extend(score.map(|score| ("score", Value::Number(score))));
+        members.extend([
             ("content", Value::Text(self.content)),
             ("version", Value::Number(version)),
             ("temporal", temporal.as_deref().map_or(Value::Null, Value::Object)),
@@ -134,20 +143,72 @@ impl Record<'_> {
             ("updatedAt", updated_at.as_deref().map_or(Value::Null, Value::Text)),
             ("versionHash", Value::Text(&hash)),
             ("hasEmbedding", Value::Bool(self.has_embedding)),
-        ];
-        let size = size(&members);
-        if size > LENGTH_MOST {
-            return None;
-        }
-        // SAFETY: what is allocated is as long as the header and the bound of the members' size together; `write` says
-        // how much of it is used.
-        unsafe {
-            let datum: *mut u8 = pg_sys::palloc0(HEADER + size).cast();
-            let written = write(std::slice::from_raw_parts_mut(datum.add(HEADER), size), &members);
-            pgrx::varlena::set_varsize_4b(datum.cast(), (HEADER + written) as i32);
-            Some(Jsonb::from_raw(pg_sys::Datum::from(datum)))
-        }
+        ]);
+        datum(size(&members), |out| write(out, &members))
     }
+}
+
+/// The answer of a search (SRCH-6, SRCH-7) from its rows, in the current memory context; `None` when it is longer than a
+/// `jsonb` can be.
+pub fn answer(rows: &[Jsonb], limit: usize) -> Option<Jsonb> {
+    let rows: Vec<&[u8]> = rows.iter().map(|row| row.container()).collect();
+    let size = WORD + rows.iter().map(|row| 2 * WORD - 1 + row.len()).sum::<usize>();
+    if size > LENGTH_MOST {
+        return None;
+    }
+    let mut array = vec![0; size];
+    let written = write_array(&mut array, &rows);
+    array.truncate(written);
+    let (limit, total) = (whole(limit as i64), whole(rows.len() as i64));
+    let members = [
+        ("limit", Value::Number(limit)),
+        ("total", Value::Number(total)),
+        ("results", Value::Object(&array)),
+    ];
+    datum(self::size(&members), |out| write(out, &members))
+}
+
+/// A `jsonb` of at most `size` bytes, which `write` writes and tells the length of.
+fn datum(size: usize, write: impl FnOnce(&mut [u8]) -> usize) -> Option<Jsonb> {
+    if size > LENGTH_MOST {
+        return None;
+    }
+    // SAFETY: what is allocated is as long as the header and the bound together; `write` says how much of it is used.
+    unsafe {
+        let datum: *mut u8 = pg_sys::palloc0(HEADER + size).cast();
+        let written = write(std::slice::from_raw_parts_mut(datum.add(HEADER), size));
+        pgrx::varlena::set_varsize_4b(datum.cast(), (HEADER + written) as i32);
+        Some(Jsonb::from_raw(pg_sys::Datum::from(datum)))
+    }
+}
+
+/// A whole number as `jsonb` stores it.
+fn whole<'a>(number: i64) -> &'a [u8] {
+    // SAFETY: the server's own number, a varlena that was just made in the current memory context, which outlives what is
+    // written from it: its length word is not a short one.
+    unsafe { stored(pg_sys::int64_to_numeric(number)) }
+}
+
+/// A number as `jsonb` stores it, with all its digits, whatever the session has set.
+fn number<'a>(number: f64) -> Option<&'a [u8]> {
+    let text = std::ffi::CString::new(number.to_string()).ok()?;
+    let (none, any) = (pg_sys::Datum::from(0), pg_sys::Datum::from(-1i32));
+    // SAFETY: the input function of the server's own number, of a NUL-terminated text that is one; as in `whole`.
+    unsafe {
+        let datum = pgrx::direct_function_call_as_datum(
+            pg_sys::numeric_in,
+            &[Some(pg_sys::Datum::from(text.as_ptr())), Some(none), Some(any)],
+        )?;
+        Some(stored(datum.cast_mut_ptr()))
+    }
+}
+
+/// # Safety
+/// The number was just made, in a memory context that outlives what is done with it.
+unsafe fn stored<'a>(number: pg_sys::Numeric) -> &'a [u8] {
+    let number: *const pg_sys::varlena = number.cast();
+    // SAFETY: by the contract of this function.
+    unsafe { std::slice::from_raw_parts(number.cast::<u8>(), pgrx::varlena::varsize_any(number)) }
 }
 
 /// Bytes of the length word before a datum.
@@ -211,6 +272,24 @@ fn write(out: &mut [u8], members: &[(&str, Value)]) -> usize {
             }
         };
         out.word(kind | (out.end - begin) as u32);
+    }
+    out.end
+}
+
+/// Writes an array of containers, and says how long it is. Every thirty-second word holds an offset instead of a length.
+fn write_array(out: &mut [u8], members: &[&[u8]]) -> usize {
+    let first = WORD * (1 + members.len());
+    let mut out = Out { bytes: out, words: 0, end: first };
+    out.word(pg_sys::JB_FARRAY | members.len() as u32);
+    for (n, member) in members.iter().enumerate() {
+        let begin = out.end;
+        out.align();
+        out.put(member);
+        let length = match n % pg_sys::JB_OFFSET_STRIDE as usize {
+            0 => pg_sys::JENTRY_HAS_OFF | (out.end - first) as u32,
+            _ => (out.end - begin) as u32,
+        };
+        out.word(pg_sys::JENTRY_ISCONTAINER | length);
     }
     out.end
 }

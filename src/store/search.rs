@@ -3,10 +3,12 @@
 use super::also::Also;
 use super::filter::Filter;
 use super::jsonb::Jsonb;
+use super::listing::{self, Page};
 use super::semantic::{self, Target};
 use super::session::Session;
+use super::spi::in_memory_above;
 use super::spi::{Row, arg};
-use super::{fulltext, threads};
+use super::{fulltext, record, threads, winners};
 use crate::domain::invalid::{Invalid, excerpt};
 use crate::domain::search::blend::{self, Evidence};
 use crate::domain::search::bm25::Scored;
@@ -244,6 +246,17 @@ impl Run<'_> {
             Order::Ascending => (&OLDEST, "by id, oldest first"),
             Order::Descending => (&NEWEST, "by id, newest first"),
         };
+        let page = Page {
+            ascending: self.request.order == Order::Ascending,
+            after: self.request.after,
+            limit: self.request.limit,
+        };
+        if let Some(listed) = listing::page(self.session, self.filter, &self.also, &page)? {
+            let plan = if listed.by_tree { "by tree, then by id" } else { plan };
+            let rows: Vec<Scored> = listed.ids.into_iter().map(|id| Scored { id, score: LISTED }).collect();
+            self.note("listing", plan, rows.len(), begun, &[]);
+            return Ok(rows);
+        }
         let own = [
             self.also.pattern(),
             self.request.after.and_then(|id| arg(pgrx::Uuid::from_bytes(*id.as_bytes()))),
@@ -310,6 +323,11 @@ fn ids(rows: &[Scored]) -> Vec<pgrx::Uuid> {
 
 /// The answer with whole records (SRCH-6, SRCH-7).
 pub fn answer(session: &Session, rows: &[Scored], limit: usize) -> Result<Jsonb> {
+    if let Some(records) = winners::records(session, rows)?
+        && let Some(answer) = in_memory_above(|| record::answer(&records, limit))
+    {
+        return Ok(answer);
+    }
     let args = [
         arg(session.space()),
         arg(ids(rows)),
@@ -327,6 +345,9 @@ pub fn answer(session: &Session, rows: &[Scored], limit: usize) -> Result<Jsonb>
 
 /// The records with their scores, as JSON text.
 pub fn records(session: &Session, rows: &[Scored]) -> Result<Vec<String>> {
+    if let Some(records) = winners::records(session, rows)? {
+        return Ok(records.into_iter().map(Jsonb::text).collect());
+    }
     let args = [arg(session.space()), arg(ids(rows)), arg(score_texts(rows)), session.home_label()];
     session
         .db()
@@ -362,6 +383,9 @@ pub struct Hit {
 
 /// The rows of `me.search`.
 pub fn hits(session: &Session, rows: &[Scored]) -> Result<Vec<Hit>> {
+    if let Some(hits) = winners::hits(session, rows)? {
+        return Ok(hits);
+    }
     let args = [arg(session.space()), arg(ids(rows)), arg(score_texts(rows)), session.home_label()];
     session.db().run(&ROWS, &args)?.into_iter().map(|row| hit(&row)).collect()
 }

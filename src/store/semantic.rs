@@ -2,27 +2,35 @@
 //!
 //! Rows are reached in one of two ways. Where the filters leave few, the distance of each is computed. Where they leave
 //! many, the model's HNSW index hands out rows by distance until enough of them pass; when it ends before that, the
-//! first way answers instead. So an answer is never short.
+//! first way answers instead. So an answer is never short. Filters on trees and on what metadata contains, and access, are
+//! checked on each row as the index hands it out, without a statement; others, and tables that are not read by key, by one.
 
 use super::also::Also;
 use super::embedding::{self, Registered};
 use super::filter::Filter;
+use super::jsonb::Jsonb;
+use super::keyed::{Found as Row, Key, Keyed, Kind, Open, Tables, need};
+use super::listing;
+use super::nearest::{Candidate, Vectors};
 use super::owner;
-use super::session::Session;
-use super::spi::{Table, arg};
+use super::session::{Session, stored_tree};
+use super::spi::{self, Table, arg};
 use super::statistics;
+use crate::domain::filter::Scope;
 use crate::domain::invalid::Invalid;
+use crate::domain::memory::Meta;
 use crate::domain::search::bm25::{Scored, best};
 use crate::domain::search::request::Meaning;
 use crate::error::{Error, Result};
 use crate::provider;
-use crate::{filtered_table, statement};
+use crate::{filtered, filtered_table, statement};
+use pgrx::pg_sys;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::CString;
 
 /// Up to how many rows are compared one by one.
-const FEW: f64 = 3000.0;
+const FEW: u32 = 3000;
 /// Rows the index hands out beyond the limit, so that equal distances at its end are put in order.
 const SLACK: usize = 8;
 /// How wide the index is searched for so many rows: the more, the surer.
@@ -57,12 +65,45 @@ filtered_table!(
     ],
     [FLOAT4ARRAYOID, TEXTOID, UUIDARRAYOID, INT8OID]
 );
-statement!(
-    /// Loads pgvector's library, whose settings exist only then.
-    LOAD,
-    ["select '[1]'::{vector}.vector is null"],
-    []
+filtered!(
+    /// The memories that pass, with the content they have.
+    PASSING,
+    [
+        "select m.id, m.content_version from me.memory as m
+         where ($18 is null or case when {in_scope} then m.content ~* $18 end) and ($19 is null or m.id <> all ($19))
+           and ($20 is null or m.id = any ($20)) and ",
+        include_str!("filter.sql")
+    ],
+    [TEXTOID, UUIDARRAYOID, UUIDARRAYOID]
 );
+statement!(LOAD, ["select '[1]'::{vector}.vector is null"], []);
+
+/// What is asked of the memory of a vector.
+static MEMORY: Keyed = Keyed {
+    table: c"memory",
+    index: c"memory_pkey",
+    keys: &[0, 1],
+    columns: &[
+        (c"space", Kind::Text),
+        (c"id", Kind::Uuid),
+        (c"tree", Kind::Other),
+        (c"meta", Kind::Jsonb),
+        (c"content_version", Kind::Int8),
+    ],
+};
+
+/// The memories of a subtree, with the content they have.
+static SUBTREE: Keyed = Keyed {
+    table: c"memory",
+    index: c"memory_path_key",
+    keys: &[0, 1],
+    columns: &[
+        (c"space", Kind::Text),
+        (c"tree", Kind::Other),
+        (c"id", Kind::Uuid),
+        (c"content_version", Kind::Int8),
+    ],
+};
 
 thread_local! {
     static LOADED: Cell<bool> = const { Cell::new(false) };
@@ -122,22 +163,29 @@ pub fn find(
     threshold: Option<f64>,
     limit: usize,
 ) -> Result<Found> {
-    let memories = statistics::corpus(session)?.count;
     let all = also.is_nothing() && filter.is_whole_space();
-    let estimate = match all || memories <= FEW {
-        true => memories,
-        false => filter.estimate(session.db())?.min(memories),
+    let estimate = match statistics::few(session, FEW)? {
+        Some(memories) => f64::from(memories),
+        // A table that was not analyzed yet is taken for small; of the whole space it is known that it is not.
+        None if all => filter.estimate(session.db())?.max(f64::from(FEW + 1)),
+        None => filter.estimate(session.db())?,
     };
+    let many = estimate > f64::from(FEW);
     let found = |best: Vec<Scored>, plan| {
         let passing = |row: &Scored| threshold.is_none_or(|least| row.score >= least);
         Found { best: best.into_iter().filter(passing).collect(), plan, estimate }
     };
-    if estimate > FEW
-        && let Some(rows) = by_index(session, filter, also, target, limit)?
-    {
-        return Ok(found(rows, "index"));
+    if many {
+        load(session)?;
+        let rows = match Handed::open(session, filter, also, target)? {
+            Some(handed) => handed.nearest(limit)?,
+            None => by_index(session, filter, also, target, limit)?,
+        };
+        if let Some(rows) = rows {
+            return Ok(found(rows, "index"));
+        }
     }
-    let plan = if estimate > FEW { "index, then one by one" } else { "one by one" };
+    let plan = if many { "index, then one by one" } else { "one by one" };
     Ok(found(one_by_one(session, filter, also, target, None, limit)?, plan))
 }
 
@@ -163,14 +211,99 @@ fn one_by_one(
     ids: Option<&[[u8; 16]]>,
     limit: usize,
 ) -> Result<Vec<Scored>> {
+    let vectors = Tables::here().and_then(|tables| Vectors::open(tables, &target.table, &target.vector));
+    if let Some(vectors) = vectors {
+        let mut memories = passing(session, filter, also, ids)?;
+        memories.sort_unstable();
+        return Ok(best(distances(session, vectors, &memories)?, limit));
+    }
     let ids = ids.map(|ids| ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect::<Vec<_>>());
     let own =
         [arg(target.vector.clone()), also.pattern(), also.hidden(), ids.and_then(arg), arg(limit as i64)];
     filter.run_on(session.db(), &EXACT, &target.table, own)?.into_iter().filter_map(scored).collect()
 }
 
+/// The memories that pass, with the content they have: without a statement, where trees, and of given memories also metadata,
+/// are all that is asked.
+fn passing(
+    session: &Session,
+    filter: &Filter,
+    also: &Also,
+    ids: Option<&[[u8; 16]]>,
+) -> Result<Vec<([u8; 16], i64)>> {
+    if let (None, Some((scope, None)), Some(hidden)) = (ids, filter.scope_and_meta(), also.hidden_only())
+        && !scope.is_everything()
+        && let Some(memories) = Tables::here().and_then(|tables| tables.open(&SUBTREE))
+    {
+        let mut found = Vec::new();
+        session.db().under_snapshot(|snapshot| {
+            for (from, to) in listing::intervals(scope)? {
+                let readable = memories.rows_between(
+                    snapshot,
+                    Key::Text(session.space()),
+                    Key::Other(&from),
+                    to.as_deref().map(Key::Other),
+                    |row| {
+                        found.push((need(row.uuid(2))?, need(row.int8(3))?));
+                        Ok(true)
+                    },
+                )?;
+                if !readable {
+                    return Err(Error::Internal("a subtree could not be read by its key".into()));
+                }
+            }
+            Ok(())
+        })?;
+        found.retain(|(id, _)| hidden.iter().all(|hidden| hidden.as_bytes() != id));
+        return Ok(found);
+    }
+    if let (Some(ids), Some((scope, meta)), Some(hidden)) = (ids, filter.scope_and_meta(), also.hidden_only())
+        && let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY))
+    {
+        let memories = &memories;
+        let check = Check { space: session.space(), memories, scope, meta: constant(meta)?, hidden };
+        return session.db().under_snapshot(|snapshot| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                found.extend(check.content_version(id, snapshot)?.map(|version| (*id, version)));
+            }
+            Ok(found)
+        });
+    }
+    let ids = ids.map(|ids| ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect::<Vec<_>>());
+    filter
+        .run(session.db(), &PASSING, [also.pattern(), also.hidden(), ids.and_then(arg)], 0)?
+        .into_iter()
+        .map(|row| Ok((*row.need::<pgrx::Uuid>(1)?.as_bytes(), row.need(2)?)))
+        .collect()
+}
+
+/// The similarities of memories whose ids rise: of each its nearest window, of the content it has.
+fn distances(session: &Session, mut vectors: Vectors, memories: &[([u8; 16], i64)]) -> Result<Vec<Scored>> {
+    let ids = memories.iter().map(|(id, _)| pgrx::Uuid::from_bytes(*id)).collect();
+    let mut rows: Vec<Scored> = Vec::with_capacity(memories.len());
+    let mut at = 0;
+    session.db().under_snapshot(|snapshot| {
+        vectors.of(session.space(), snapshot, ids, |candidate, distance| {
+            while memories.get(at).is_some_and(|(id, _)| *id < candidate.memory) {
+                at += 1;
+            }
+            // A distance that is no number is no distance.
+            if memories.get(at) != Some(&(candidate.memory, candidate.content_version)) || distance.is_nan() {
+                return;
+            }
+            let (id, score) = (candidate.memory, 1.0 - distance);
+            match rows.last_mut() {
+                Some(last) if last.id == id => last.score = last.score.max(score),
+                _ => rows.push(Scored { id, score }),
+            }
+        })
+    })?;
+    Ok(rows)
+}
+
 /// One row as id and similarity; a distance that is no number is no distance.
-fn scored(row: super::spi::Row) -> Option<Result<Scored>> {
+fn scored(row: spi::Row) -> Option<Result<Scored>> {
     let distance: f64 = match row.need(2) {
         Ok(distance) => distance,
         Err(error) => return Some(Err(error)),
@@ -189,7 +322,7 @@ fn by_index(
     target: &Target,
     limit: usize,
 ) -> Result<Option<Vec<Scored>>> {
-    settings(session, limit)?;
+    settings(limit);
     let mut asked = limit + SLACK;
     loop {
         let own = [arg(target.vector.clone()), also.pattern(), also.hidden(), arg(asked as i64)];
@@ -221,16 +354,129 @@ fn nearest_of_each(rows: Vec<Scored>) -> Vec<Scored> {
     distinct
 }
 
-/// How the index is searched, and that it is: until the call ends.
-fn settings(session: &Session, limit: usize) -> Result<()> {
+/// The rows the index hands out, read without a statement.
+struct Handed<'a> {
+    session: &'a Session<'a>,
+    vectors: Vectors,
+    memories: Open,
+    scope: &'a Scope,
+    meta: Option<Jsonb>,
+    hidden: &'a [pgrx::Uuid],
+}
+
+impl<'a> Handed<'a> {
+    /// `None` where the tables cannot be read so, or where the filter asks for more than is checked here.
+    fn open(
+        session: &'a Session<'a>,
+        filter: &'a Filter,
+        also: &'a Also,
+        target: &Target,
+    ) -> Result<Option<Self>> {
+        let (Some((scope, meta)), Some(hidden)) = (filter.scope_and_meta(), also.hidden_only()) else {
+            return Ok(None);
+        };
+        let Some(tables) = Tables::here() else { return Ok(None) };
+        let (Some(vectors), Some(memories)) =
+            (Vectors::open(tables, &target.table, &target.vector), tables.open(&MEMORY))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self { session, vectors, memories, scope, meta: constant(meta)?, hidden }))
+    }
+
+    /// The nearest that pass; `None` when the index ended before there were enough.
+    fn nearest(mut self, limit: usize) -> Result<Option<Vec<Scored>>> {
+        breadth(limit);
+        let session = self.session;
+        let check = Check {
+            space: session.space(),
+            memories: &self.memories,
+            scope: self.scope,
+            meta: self.meta,
+            hidden: self.hidden,
+        };
+        let mut seen = HashSet::with_capacity(limit + 1);
+        let mut rows: Vec<Scored> = Vec::with_capacity(limit + 1);
+        let ended = session.db().under_snapshot(|snapshot| {
+            let passes = |candidate: &Candidate| {
+                Ok(check.content_version(&candidate.memory, snapshot)? == Some(candidate.content_version))
+            };
+            self.vectors.each(session.space(), snapshot, passes, |id, distance| {
+                // The nearest window of a memory counts, and it comes first. A distance that is no number is none.
+                if distance.is_nan() || !seen.insert(id) {
+                    return true;
+                }
+                let score = 1.0 - distance;
+                // Equal distances at the end are all looked at: ties are settled by id.
+                let enough = rows.get(limit - 1).is_some_and(|last| score < last.score);
+                rows.push(Scored { id, score });
+                !enough
+            })
+        })?;
+        if ended && rows.len() < limit { Ok(None) } else { Ok(Some(best(rows, limit))) }
+    }
+}
+
+/// What is checked of a memory that was found by its key.
+struct Check<'a> {
+    space: &'a str,
+    memories: &'a Open,
+    scope: &'a Scope,
+    meta: Option<Jsonb>,
+    hidden: &'a [pgrx::Uuid],
+}
+
+impl Check<'_> {
+    /// The version of its content, if it passes.
+    fn content_version(&self, id: &[u8; 16], snapshot: pg_sys::Snapshot) -> Result<Option<i64>> {
+        if self.hidden.iter().any(|hidden| hidden.as_bytes() == id) {
+            return Ok(None);
+        }
+        let mut version = None;
+        let passes = |row: &Row| -> Result<bool> {
+            Ok((self.scope.is_everything() || self.scope.contains(&stored_tree(need(row.output(2))?)?))
+                && self.meta.is_none_or(|wanted| row.jsonb_contains(3, wanted)))
+        };
+        let keys = [Key::Text(self.space), Key::Uuid(id)];
+        let readable = self.memories.rows(snapshot, &keys, |row| {
+            if passes(row)? {
+                version = row.int8(4);
+            }
+            Ok(false)
+        })?;
+        if readable {
+            Ok(version)
+        } else {
+            Err(Error::Internal("a memory could not be read by its key".into()))
+        }
+    }
+}
+
+fn constant(meta: Option<&Meta>) -> Result<Option<Jsonb>> {
+    let lost = || Error::Internal("metadata could not be read again".into());
+    meta.map(|meta| Jsonb::parse(meta.as_str()).ok_or_else(lost)).transpose()
+}
+
+/// Loads pgvector's library, whose settings exist only then.
+fn load(session: &Session) -> Result<()> {
     if !LOADED.get() {
         session.db().row(&LOAD, &[])?;
         LOADED.set(true);
     }
+    Ok(())
+}
+
+/// How wide the index is searched, and in which order it hands out rows: until the call ends.
+fn breadth(limit: usize) {
     let breadth = (BREADTH.0 + BREADTH.1 * limit).min(BREADTH_MOST);
     let breadth = CString::new(breadth.to_string()).unwrap_or_default();
     owner::set_until_dropped(c"hnsw.ef_search", &breadth);
     owner::set_until_dropped(c"hnsw.iterative_scan", c"strict_order");
+}
+
+/// How the index is searched, and that a statement does search it: until the call ends.
+fn settings(limit: usize) {
+    breadth(limit);
     for setting in
         [c"enable_seqscan", c"enable_sort", c"enable_bitmapscan", c"enable_hashjoin", c"enable_mergejoin"]
     {
@@ -239,5 +485,4 @@ fn settings(session: &Session, limit: usize) -> Result<()> {
     for setting in [c"enable_indexscan", c"enable_nestloop"] {
         owner::set_until_dropped(setting, c"on");
     }
-    Ok(())
 }

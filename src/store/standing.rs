@@ -235,19 +235,25 @@ impl Standing {
         snapshot: pg_sys::Snapshot,
     ) -> Result<Option<Option<&str>>> {
         if self.model.get().is_none() {
-            let mut model = None;
-            let readable =
-                tables.rows(&MODEL, snapshot, &[Key::Text(space), Key::Text("current")], |found| {
-                    model = Some(need(found.text(2))?.to_owned());
-                    Ok(false)
-                })?;
-            if !readable {
-                return Ok(None);
-            }
+            let Some(model) = current_model(space, tables, snapshot)? else { return Ok(None) };
             self.model.get_or_init(|| model);
         }
         Ok(self.model.get().map(Option::as_deref))
     }
+}
+
+/// The model a space searches with, if any; the outer `None` when that cannot be read by key.
+pub fn current_model(
+    space: &str,
+    tables: Tables,
+    snapshot: pg_sys::Snapshot,
+) -> Result<Option<Option<String>>> {
+    let mut model = None;
+    let readable = tables.rows(&MODEL, snapshot, &[Key::Text(space), Key::Text("current")], |found| {
+        model = Some(need(found.text(2))?.to_owned());
+        Ok(false)
+    })?;
+    Ok(readable.then_some(model))
 }
 
 struct Look<'a> {

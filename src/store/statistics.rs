@@ -27,6 +27,12 @@ statement!(
     [TEXTOID]
 );
 
+statement!(
+    UP_TO,
+    ["select count(*) from (select from me.memory as m where m.space = $1 limit $2) as m"],
+    [TEXTOID, INT8OID]
+);
+
 struct Kept<T> {
     value: T,
     until: Instant,
@@ -46,6 +52,7 @@ impl<T: Copy> Kept<T> {
 struct Memory {
     corpora: HashMap<String, Kept<Corpus>>,
     documents: HashMap<(String, String), Kept<u64>>,
+    sizes: HashMap<String, Kept<Option<u32>>>,
 }
 
 thread_local! {
@@ -57,7 +64,28 @@ pub fn forget() {
     MEMORY.with_borrow_mut(|memory| {
         memory.corpora.clear();
         memory.documents.clear();
+        // What was many is so still.
+        memory.sizes.retain(|_, kept| kept.value.is_none());
     });
+    super::filter::forget_estimates();
+}
+
+/// How many memories the space holds, if these are not more than `most`.
+pub fn few(session: &Session, most: u32) -> Result<Option<u32>> {
+    let kept = MEMORY.with_borrow(|memory| memory.sizes.get(session.space()).and_then(Kept::get));
+    if let Some(size) = kept {
+        return Ok(size);
+    }
+    let begun = Instant::now();
+    let args = [arg(session.space()), arg(i64::from(most) + 1)];
+    let row = session.db().row(&UP_TO, &args)?.ok_or_else(|| Error::Internal("a count is missing".into()))?;
+    let size = u32::try_from(row.need::<i64>(1)?).ok().filter(|size| *size <= most);
+    let kept = match size {
+        Some(_) => Kept::new(size, begun.elapsed()),
+        None => Kept { value: size, until: Instant::now() + KEPT_MOST },
+    };
+    MEMORY.with_borrow_mut(|memory| memory.sizes.insert(session.space().to_owned(), kept));
+    Ok(size)
 }
 
 /// How many memories and words the space holds.

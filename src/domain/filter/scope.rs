@@ -42,6 +42,16 @@ impl Scope {
         self.subtrees.is_none()
     }
 
+    /// The subtrees, each as its first tree and the first tree after it, if there is one; `None` is everything.
+    pub fn intervals(&self) -> Option<impl Iterator<Item = (&str, Option<String>)>> {
+        self.subtrees.as_ref().map(|trees| trees.iter().map(|tree| (tree.as_dotted(), end(tree))))
+    }
+
+    /// Whether a tree lies in it.
+    pub fn contains(&self, tree: &TreePath) -> bool {
+        self.subtrees.as_ref().is_none_or(|subtrees| subtrees.iter().any(|subtree| subtree.contains(tree)))
+    }
+
     /// The smallest tree of the smallest interval around the scope; `None` when it is open below.
     pub fn from(&self) -> Option<&str> {
         self.subtrees.as_ref()?.iter().min().map(TreePath::as_dotted)

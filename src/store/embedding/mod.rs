@@ -17,6 +17,8 @@ use crate::domain::embedding::{Dimensions, Model, ModelName, ModelOptions, Provi
 use crate::domain::invalid::Invalid;
 use crate::error::{Error, Result, Taken};
 use crate::statement;
+use crate::store::keyed::{Key, Keyed, Kind, Tables, need};
+use crate::store::standing;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -112,22 +114,70 @@ pub struct Registered {
 }
 
 fn registered(row: &Row) -> Result<Registered> {
+    let text = |column| row.need::<String>(column);
+    registered_as(&text(1)?, &text(2)?, row.need(3)?, &text(4)?, row.need(5)?)
+}
+
+fn registered_as(
+    name: &str,
+    provider: &str,
+    dimensions: i32,
+    options: &str,
+    relation: String,
+) -> Result<Registered> {
     let broken = |invalid: Invalid| Error::Internal(format!("stored model: {invalid}"));
-    let provider = Provider::parse("provider", &row.need::<String>(2)?).map_err(broken)?;
+    let provider = Provider::parse("provider", provider).map_err(broken)?;
     Ok(Registered {
         model: Model {
-            name: ModelName::parse("name", &row.need::<String>(1)?).map_err(broken)?,
+            name: ModelName::parse("name", name).map_err(broken)?,
             provider,
-            dimensions: Dimensions::parse("dimensions", row.need(3)?).map_err(broken)?,
-            options: ModelOptions::parse("options", provider, &row.need::<String>(4)?).map_err(broken)?,
+            dimensions: Dimensions::parse("dimensions", dimensions).map_err(broken)?,
+            options: ModelOptions::parse("options", provider, options).map_err(broken)?,
         },
-        table: Table::registered(row.need(5)?),
+        table: Table::registered(relation),
     })
 }
 
+static BY_NAME: Keyed = Keyed {
+    table: c"embedding_model",
+    index: c"embedding_model_pkey",
+    keys: &[0],
+    columns: &[
+        (c"name", Kind::Text),
+        (c"provider", Kind::Text),
+        (c"dimensions", Kind::Int4),
+        (c"options", Kind::Jsonb),
+        (c"relation", Kind::Text),
+    ],
+};
+
 /// The model a space searches with.
 pub fn current(session: &Session) -> Result<Option<Registered>> {
+    if let Some(tables) = Tables::here()
+        && let Some(current) =
+            session.db().under_snapshot(|snapshot| current_by_key(session.space(), tables, snapshot))?
+    {
+        return Ok(current);
+    }
     session.db().row(&CURRENT, &[arg(session.space())])?.map(|row| registered(&row)).transpose()
+}
+
+/// The same, read by keys; the outer `None` where it cannot be.
+fn current_by_key(
+    space: &str,
+    tables: Tables,
+    snapshot: pg_sys::Snapshot,
+) -> Result<Option<Option<Registered>>> {
+    let Some(name) = standing::current_model(space, tables, snapshot)? else { return Ok(None) };
+    let Some(name) = name else { return Ok(Some(None)) };
+    let mut model = None;
+    let readable = tables.rows(&BY_NAME, snapshot, &[Key::Text(&name)], |row| {
+        let options = need(row.jsonb_copy(3))?.text();
+        let (provider, relation) = (need(row.text(1))?, need(row.text(4))?.to_owned());
+        model = Some(registered_as(&name, provider, need(row.int4(2))?, &options, relation)?);
+        Ok(false)
+    })?;
+    Ok(readable.then_some(model))
 }
 
 /// The model of a name.
