@@ -5,7 +5,7 @@
 mod common;
 
 use common::stub::{Reply, Stub, http};
-use common::{Calls, Database};
+use common::{Calls, Database, new_role};
 use postgres::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -111,6 +111,14 @@ fn a_poison_row_is_parked_with_a_reason_and_the_rest_goes_on() {
     assert_eq!(count(&mut client, twice), 0);
     let status = client.json("me.embedding_status()", &[]).unwrap();
     assert_eq!(status["lastError"], json!("the provider answered 500: out of cheese"), "{status}");
+    // What went wrong is told to those who may read what it went wrong with.
+    for (tree, told) in [("elsewhere", json!(null)), ("share", status["lastError"].clone())] {
+        let reader = new_role("reader");
+        client.batch_execute(&format!("select me.access_grant('{reader}', '{tree}', 'read')")).unwrap();
+        let mut reader = database.connect(&reader);
+        let seen = reader.json("me.embedding_status()", &[]).unwrap();
+        assert_eq!((&seen["lastError"], &seen["failed"]), (&told, &status["failed"]), "{seen}");
+    }
 }
 
 #[test]

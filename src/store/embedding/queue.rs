@@ -2,14 +2,16 @@
 
 use super::{find, switch_when_complete, vectors};
 use crate::domain::embedding::{Claim, Seconds, parse_vectors, retry_delay};
+use crate::domain::filter::{Criteria, TreeFilter};
 use crate::domain::id::Id;
 use crate::error::{Error, Result};
-use crate::statement;
 use crate::store::caller;
+use crate::store::filter::Filter;
 use crate::store::jsonb::Jsonb;
 use crate::store::session::{self, Session};
 use crate::store::spi::arg;
 use crate::store::upkeep::{self, Answer, Look, Piece};
+use crate::{filtered, statement};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
@@ -97,7 +99,11 @@ statement!(
       where q.space = $1 and q.memory_id = $2 and q.content_version = $3 and q.model = $4 and q.outcome is null"],
     [TEXTOID, UUIDOID, INT8OID, TEXTOID]
 );
-statement!(STATUS, [include_str!("status.sql")], [TEXTOID, TIMESTAMPTZOID]);
+filtered!(
+    STATUS,
+    [include_str!("status.sql"), include_str!("../filter.sql"), "order by q.id desc limit 1) as e on true"],
+    [TIMESTAMPTZOID]
+);
 
 /// Longest error that is kept, in characters.
 const ERROR_CHARS: usize = 1000;
@@ -308,11 +314,13 @@ pub(super) fn settle(session: &Session, memory: pgrx::Uuid, content_version: i64
     Ok(())
 }
 
-/// How the queue of a space stands (EST-1).
+/// How the queue of a space stands (EST-1); of its errors, the last of a memory that the caller may read.
 pub fn status(session: &Session) -> Result<Jsonb> {
-    session
-        .db()
-        .row(&STATUS, &[arg(session.space()), now()])?
+    let readable = Filter::readable(session, Criteria::on_tree(TreeFilter::None));
+    readable
+        .run(session.db(), &STATUS, [now()], 1)?
+        .into_iter()
+        .next()
         .and_then(|row| row.copied(1))
         .map(Jsonb::from_raw)
         .ok_or_else(|| Error::Internal("the status is missing".into()))

@@ -1,4 +1,5 @@
--- $1 space, $2 now. One object (EST-1, EST-2), with how fast the queue moves.
+-- One object (EST-1, EST-2), with how fast the queue moves. filter.sql follows, with its $1 to $17; $18 now.
+-- An error may quote what could not be embedded: it is told of what the caller may read, and of nothing else.
 select pg_catalog.jsonb_build_object(
   'pending', p.pending,
   'inFlight', p.in_flight,
@@ -19,7 +20,7 @@ select pg_catalog.jsonb_build_object(
       'total', (select pg_catalog.count(*) from me.memory as m where m.space = $1))
     from me.embedding_use as u where u.space = $1 and u.state = 'next'))
 from (
-  select pg_catalog.count(*) as pending, pg_catalog.count(*) filter (where q.vt > $2) as in_flight,
+  select pg_catalog.count(*) as pending, pg_catalog.count(*) filter (where q.vt > $18) as in_flight,
     pg_catalog.min(q.created_at) as oldest
   from me.embedding_queue as q
   where q.space = $1 and q.outcome is null
@@ -30,11 +31,9 @@ cross join (
 ) as f
 cross join (
   select pg_catalog.count(*) as done from me.embedding_queue as q
-  where q.space = $1 and q.outcome = 'completed' and q.finished_at > $2 - pg_catalog.make_interval(mins => 1)
+  where q.space = $1 and q.outcome = 'completed' and q.finished_at > $18 - pg_catalog.make_interval(mins => 1)
 ) as r
 left join lateral (
   select q.last_error from me.embedding_queue as q
-  where q.space = $1 and q.last_error is not null and (q.outcome is null or q.outcome = 'failed')
-  order by q.id desc
-  limit 1
-) as e on true
+  join me.memory as m on m.space = q.space and m.id = q.memory_id
+  where q.space = $1 and q.last_error is not null and (q.outcome is null or q.outcome = 'failed') and 
