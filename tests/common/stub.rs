@@ -16,6 +16,8 @@ pub enum Reply {
     Vectors,
     /// The same, last one first.
     Reversed,
+    /// What this makes of each text.
+    Made(fn(&str) -> Value),
     /// These bytes.
     Raw(String),
     /// Nothing, for ever.
@@ -99,11 +101,11 @@ fn answer(
         .iter()
         .map(|text| text.as_str().unwrap_or_default().to_owned())
         .collect();
-    let items = |reversed: bool| {
+    let items = |reversed: bool, make: fn(&str) -> Value| {
         let mut items: Vec<Value> = texts
             .iter()
             .enumerate()
-            .map(|(index, text)| json!({"index": index, "embedding": vector(text)}))
+            .map(|(index, text)| json!({"index": index, "embedding": make(text)}))
             .collect();
         if reversed {
             items.reverse();
@@ -111,8 +113,9 @@ fn answer(
         http("200 OK", "content-type: application/json\r\n", &json!({ "data": items }).to_string())
     };
     let bytes = match behaviour(number, &texts) {
-        Reply::Vectors => items(false),
-        Reply::Reversed => items(true),
+        Reply::Vectors => items(false, vector),
+        Reply::Reversed => items(true, vector),
+        Reply::Made(make) => items(false, make),
         Reply::Raw(raw) => raw,
         Reply::Hang => {
             std::thread::sleep(Duration::from_secs(600));
