@@ -1,21 +1,33 @@
 #!/usr/bin/env python3
 """How fast searches are, as ratios to the plain query that does the same work in the same server.
 
-    python3 benches/search.py [MEMORIES]       100000 unless said
+    python3 benches/search.py [MEMORIES [TEXTS]]       100000 unless said
 
-It needs a release build and a server that PGHOST, PGUSER … name, and works in the database PGDATABASE, where it creates the
-extension and, once, its data: texts over a vocabulary whose words are as unevenly common as those of a language, vectors
-of 384 numbers in clusters, and a plain table beside them with the same lexemes, vectors and trees, indexed by GIN, HNSW
-and GiST. Every number is a median over queries, alternating between ours and plain, after a first round that warms up.
+It needs a release build and a server that PGHOST, PGUSER … name, as a superuser, and works in the database PGDATABASE, where it
+creates the extension and, once, its data in a space of ours and in a plain table with the same texts, lexemes, trees and
+vectors, indexed by GIN, GiST and HNSW. Vectors have 384 numbers and lie in clusters of some two hundred. Texts are made of a
+vocabulary whose words are as unevenly common as those of a language; or they are two to five sentences of TEXTS, a file of text
+or JSON (its strings).
+
+Every number is a median over queries that run by turns, ours and plain, after a round that warms up; in brackets the lowest
+and highest ratio of a round. Time is that of the server's process, on Linux; where it cannot be read, that of the clock.
 """
+import itertools
+import json
 import random
+import re
 import statistics
 import subprocess
 import sys
 import time
 
 MEMORIES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-ROUNDS = 40
+QUERIES = 40
+ROUNDS = 5
+SPACE = f"search{MEMORIES}"
+PLAIN = f"bench_{SPACE}"
+# How many of the memories a filter leaves, and the labels that leave them: one in ten, in a hundred, in a thousand.
+SHARES = {"10 %": ("t", 10), "1 %": ("h", 100), "0.1 %": ("m", 1000)}
 
 
 class Session:
@@ -26,6 +38,11 @@ class Session:
             ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.run("set client_min_messages = warning")
         self.run("load 'vector'")
+        self.clock = f"/proc/{self.run('select pg_backend_pid()')[0]}/schedstat"
+        try:
+            self.on_cpu = self.processor() > 0
+        except OSError:
+            self.on_cpu = False
 
     def run(self, statement):
         self.psql.stdin.write(f"{statement};\n\\echo -- done\n")
@@ -37,11 +54,26 @@ class Session:
             lines.append(line.rstrip("\n"))
         return lines
 
+    def processor(self):
+        """Nanoseconds the server's process has been running."""
+        with open(self.clock, encoding="ascii") as file:
+            return int(file.read().split()[0])
+
     def milliseconds(self, statement):
         """Of a statement that is prepared already: the whole way there and back, answer included."""
         begun = time.perf_counter()
         rows = self.run(statement)
         return (time.perf_counter() - begun) * 1000, len(rows)
+
+    def cost(self, statement):
+        """Milliseconds of the server's process, or of the clock."""
+        if not self.on_cpu:
+            return self.milliseconds(statement)[0]
+        begun = self.processor()
+        self.run(statement)
+        # What the process does after its answer belongs to it.
+        time.sleep(0.0003)
+        return (self.processor() - begun) / 1e6
 
 
 def word(rank):
@@ -54,119 +86,184 @@ def word(rank):
     return letters + "k"
 
 
+def sentences(path):
+    """The sentences of a file, of usual length."""
+    def strings(value):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, dict)):
+            for member in value.values() if isinstance(value, dict) else value:
+                yield from strings(member)
+
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        texts = list(strings(json.loads(text)))
+    except ValueError:
+        texts = [text]
+    found = (" ".join(part.split()) for text in texts for part in re.split(r"(?<=[.!?])\s", text))
+    return sorted({part for part in found if 30 <= len(part) <= 300})
+
+
+def contents(chance):
+    """Texts, one after the other."""
+    if len(sys.argv) > 2:
+        known = sentences(sys.argv[2])
+        while True:
+            yield " ".join(chance.sample(known, chance.randint(2, 5)))
+    # A word of rank r stands with a probability in proportion to 1/(r + 2).
+    weights = list(itertools.accumulate(1 / (rank + 2) for rank in range(20_000)))
+    words = [word(rank) for rank in range(20_000)]
+    while True:
+        yield " ".join(chance.choices(words, cum_weights=weights, k=chance.randint(10, 60)))
+
+
+def tree(number, label="m"):
+    """The tree of a memory, or the part of it down to a label."""
+    return f"share.t{number % 10}.h{number % 100}.m{number % 1000}".split(f".{label}")[0] + f".{label}{number % dict(SHARES.values())[label]}"
+
+
 def prepare(session):
     session.run("create extension if not exists memory_engine cascade")
-    known = session.run("select count(*) from pg_class where relname = 'bench_plain'")[0]
-    if known != "0" and session.run("select count(*) from bench_plain")[0] == str(MEMORIES):
+    if session.run(f"select count(*) from pg_class where relname = '{PLAIN}'")[0] != "0":
         return
-    if known != "0":
-        session.run("drop table bench_plain")
-        session.run("select me.space_drop('bench')")
-        session.run("select me.embedding_model_drop('bench')")
-    session.run("select me.space_create('bench')")
-    session.run("select me.embedding_model_add('bench', 'manual', 384)")
-    session.run("select me.embedding_model_use('bench', space => 'bench')")
+    session.run(f"select me.space_create('{SPACE}')")
+    session.run(f"select me.embedding_model_add('{SPACE}', 'manual', 384)")
     chance = random.Random(3)
-    # A word of rank r stands with a probability in proportion to 1/(r + 2).
-    weights = [1 / (rank + 2) for rank in range(20_000)]
-    words = [word(rank) for rank in range(20_000)]
+    texts = contents(chance)
     begun = time.time()
     for at in range(0, MEMORIES, 1000):
-        items = []
-        for number in range(at, at + 1000):
-            text = " ".join(chance.choices(words, weights, k=chance.randint(10, 60)))
-            # One in ten, in a hundred, in a thousand.
-            tree = f"share.t{number % 10}.h{number % 100}.m{number % 1000}"
-            items.append(f'{{"content":"{text}","tree":"{tree}","meta":{{"n":{number}}}}}')
-        session.run(f"select 1 from me.memory_batch_create('[{','.join(items)}]', space => 'bench') limit 0")
-    print(f"{MEMORIES} memories in {time.time() - begun:.0f} s")
+        items = [
+            {"content": next(texts), "tree": tree(n), "meta": {"n": n, "t": n % 10, "h": n % 100, "m": n % 1000}}
+            for n in range(at, at + 1000)]
+        items = json.dumps(items).replace("'", "''")
+        session.run(f"select 1 from me.memory_batch_create('{items}', space => '{SPACE}') offset 1")
+    print(f"{MEMORIES} memories in {time.time() - begun:.0f} s", flush=True)
     begun = time.time()
-    table = session.run("select relation from me.embedding_model where name = 'bench'")[0]
-    session.run("""create function pg_temp.near(seed int) returns real[] language sql volatile as $$
-      select array_agg((hashint4(seed % 500 * 1000 + i) / 2147483648.0 + (random() - 0.5) * 1.2)::real order by i) from generate_series(1, 384) as i $$""")
+    table = session.run(f"select relation from me.embedding_model where name = '{SPACE}'")[0]
     session.run(f"""do $$ begin execute (select string_agg(format('drop index me.%I', indexname), ';')
       from pg_indexes where tablename = '{table}' and indexdef like '%hnsw%'); end $$""")
-    session.run(f"insert into me.{table} select 'bench', id, 0, 1, pg_temp.near((meta->>'n')::int) from me.memory where space = 'bench'")
-    session.run(f"insert into me.embedded select 'bench', memory_id, 'bench', 1 from me.{table}")
+    session.run("select setseed(0.5)")
+    session.run("""create function pg_temp.near(cluster int) returns real[] language sql volatile as $$
+      select array_agg((hashint4(cluster * 1000 + i) / 2147483648.0 + (random() - 0.5) * 1.2)::real order by i) from generate_series(1, 384) as i $$""")
+    clusters = max(MEMORIES // 200, 5)
+    session.run(f"""insert into me.{table} select '{SPACE}', m.id, 0, 1, pg_temp.near(abs(hashint4((m.meta->>'n')::int + 7)) % {clusters})
+      from me.memory as m where m.space = '{SPACE}'""")
+    session.run(f"insert into me.embedded select '{SPACE}', memory_id, '{SPACE}', 1 from me.{table}")
+    session.run("analyze")
+    session.run(f"select me.embedding_model_use('{SPACE}', space => '{SPACE}')")
+    session.run(f"delete from me.embedding_queue where space = '{SPACE}'")
     session.run("set maintenance_work_mem = '1GB'")
     session.run(f"create index on me.{table} using hnsw (vector halfvec_cosine_ops)")
-    session.run(f"""create table bench_plain as select m.id, m.tree, m.content, to_tsvector('english', m.content) as lexemes, v.vector
-      from me.memory as m join me.{table} as v on v.memory_id = m.id where m.space = 'bench'""")
-    session.run("alter table bench_plain add primary key (id)")
-    session.run("create index on bench_plain using gin (lexemes)")
-    session.run("create index on bench_plain using gist (tree)")
-    session.run("create index on bench_plain using hnsw (vector halfvec_cosine_ops)")
+    session.run(f"""create table {PLAIN} as select m.id, m.tree, m.content, to_tsvector('english', m.content) as lexemes, v.vector
+      from me.memory as m join me.{table} as v on v.memory_id = m.id where m.space = '{SPACE}'""")
+    session.run(f"alter table {PLAIN} add primary key (id)")
+    session.run(f"create index on {PLAIN} using gin (lexemes)")
+    session.run(f"create index on {PLAIN} using gist (tree)")
+    session.run(f"create index on {PLAIN} using hnsw (vector halfvec_cosine_ops)")
+    session.run(f"""create table {PLAIN}_query as select n, pg_temp.near(abs(hashint4(n)) % {clusters}) as vector
+      from generate_series(1, {QUERIES}) as n""")
+    print(f"vectors and plain table in {time.time() - begun:.0f} s", flush=True)
+    for label, size in SHARES.values():
+        role = f"{PLAIN}_{label}"
+        session.run(f"do $$ begin if to_regrole('{role}') is null then create role {role}; end if; end $$")
+        session.run(f"grant select on {PLAIN} to {role}")
+        session.run(f"select me.space_member_add('{role}', space => '{SPACE}')")
+        session.run(f"select me.access_grant('{role}', '{tree(713, label)}', 'read', space => '{SPACE}')")
+    begun = time.time()
+    while session.run(f"select t->>'complete' from me.lexical_maintain(space => '{SPACE}') as t")[0] != "true":
+        pass
+    print(f"lexical index in {time.time() - begun:.0f} s", flush=True)
     session.run("vacuum analyze")
-    print(f"vectors and plain table in {time.time() - begun:.0f} s")
 
 
-def compare(session, name, bound, pairs):
-    """`pairs`: (ours, plain) statements."""
-    ours, plain = [], []
-    for round_ in range(2):
-        for mine, theirs in pairs:
-            took = (session.milliseconds(mine)[0], session.milliseconds(theirs)[0])
-            if round_:
-                ours.append(took[0])
-                plain.append(took[1])
+def compare(session, name, goal, rows):
+    """`rows`: our statement and the plain one, or ours in place of each of several. Their medians."""
+    ours, plain, ratios = [], [], []
+    for round_ in range(ROUNDS + 1):
+        took = [[session.cost(statement) for statement in row] for row in rows]
+        if round_:
+            mine, theirs = [row[0] for row in took], [sum(row[1:]) for row in took]
+            ours += mine
+            plain += theirs
+            ratios.append(statistics.median(mine) / statistics.median(theirs))
     mine, theirs = statistics.median(ours), statistics.median(plain)
-    print(f"{name:34} ours {mine:8.2f} ms  plain {theirs:8.2f} ms  ratio {mine / theirs:5.2f}  (wanted: {bound})", flush=True)
-    return mine
+    print(f"| {name} | {goal} | {theirs:.3f} | {mine:.3f} | {mine / theirs:.2f} ({min(ratios):.2f}–{max(ratios):.2f}) |", flush=True)
+
+
+def recall(session, name, rows, filters):
+    """How many of the ten nearest of those that pass are found: `rows` are our statements and their vectors."""
+    hits = wanted = 0
+    for (statement, vector), condition in zip(rows, filters):
+        found = {row.split("|")[0] for row in session.run(statement)}
+        session.run("set enable_indexscan = off")
+        exact = session.run(f"select id from {PLAIN} where {condition} order by vector <=> '{vector}'::real[]::halfvec limit 10")
+        session.run("reset enable_indexscan")
+        hits += len(found & set(exact))
+        wanted += len(exact)
+    return f"{name} {hits / wanted:.3f}"
 
 
 def main():
     session = Session()
     prepare(session)
-    session.run("set me.space = 'bench'")
+    session.run(f"set me.space = '{SPACE}'")
     session.run("set hnsw.ef_search = 80")
     session.run("set hnsw.iterative_scan = strict_order")
     chance = random.Random(5)
-    vectors = [session.run(f"select vector::real[] from bench_plain offset {chance.randrange(MEMORIES)} limit 1")[0] for _ in range(ROUNDS)]
-    session.run("prepare sem(real[]) as select id, score from me.search(embedding => $1)")
-    session.run("prepare sem_plain(real[]) as select id, 1 - (vector <=> $1::halfvec) from bench_plain order by vector <=> $1::halfvec limit 10")
-    semantic = compare(session, "semantic", "<= 1.6", [(f"execute sem('{v}')", f"execute sem_plain('{v}')") for v in vectors])
-    for level, share in (("t", 10), ("h", 100), ("m", 1000)):
-        session.run(f"prepare sem_{level}(real[], text) as select id, score from me.search(embedding => $1, tree => $2)")
-        pairs = []
-        for v in vectors:
-            n = chance.randrange(1000)
-            tree = ".".join(["share", f"t{n % 10}", f"h{n % 100}", f"m{n}"][: {"t": 2, "h": 3, "m": 4}[level]])
-            pairs.append((f"execute sem_{level}('{v}', '{tree}')", f"execute sem_plain('{v}')"))
-        compare(session, f"semantic, one in {share}", "<= 3 of unfiltered", pairs)
-        hits = wanted = 0
-        for mine, _ in pairs[:20]:
-            v, tree = mine.split("(", 1)[1].rstrip(")").rsplit(", ", 1)
-            found = {row.split("|")[0] for row in session.run(mine)}
-            session.run("set enable_indexscan = off")
-            exact = session.run(f"select id from bench_plain where tree <@ {tree}::ltree order by vector <=> {v}::halfvec limit 10")
-            session.run("reset enable_indexscan")
-            hits += len(found & set(exact))
-            wanted += len(exact)
-        print(f"{'':34} recall@10 {hits / wanted:.3f}")
-    session.run("prepare txt(text) as select id, score from me.search(fulltext => $1)")
-    session.run("prepare txt_plain(tsquery) as select id, ts_rank_cd(lexemes, $1) as s from bench_plain where lexemes @@ $1 order by s desc, id limit 10")
-    fulltext = 0
-    for name, low, high, bound in (("selective words", 2000, 20_000, "<= 1.0"), ("ordinary words", 100, 2000, "<= 1.1"), ("common words", 0, 20, "another index")):
-        pairs = []
-        for _ in range(ROUNDS):
-            words = [word(chance.randrange(low, high)) for _ in range(3)]
-            pairs.append((f"execute txt('{' '.join(words)}')", f"execute txt_plain('{'|'.join(words)}')"))
-        took = compare(session, f"full text, {name}", bound, pairs)
-        fulltext = took if name == "ordinary words" else fulltext
-    session.run("prepare hyb(text, real[]) as select id, score from me.search(fulltext => $1, embedding => $2)")
-    queries = [(" ".join(word(chance.randrange(100, 2000)) for _ in range(3)), v) for v in vectors]
-    took = []
-    for _ in range(2):
-        took = [session.milliseconds(f"execute hyb('{text}', '{v}')")[0] for text, v in queries]
-    hybrid = statistics.median(took)
-    print(f"{'hybrid':34} ours {hybrid:8.2f} ms  arms  {semantic + fulltext:8.2f} ms  ratio {hybrid / (semantic + fulltext):5.2f}  (wanted: <= 1.4)")
-    session.run("prepare lst(text) as select id from me.search(tree => $1)")
-    session.run("prepare lst_plain(ltree) as select id, tree, content from bench_plain where tree <@ $1 order by id desc limit 10")
-    pairs = []
-    for _ in range(ROUNDS):
-        n = chance.randrange(100)
-        pairs.append((f"execute lst('share.t{n % 10}.h{n}')", f"execute lst_plain('share.t{n % 10}.h{n}')"))
-    compare(session, "listing below a tree, one in 100", "<= 1.5", pairs)
+    vectors = session.run(f"select vector from {PLAIN}_query order by n")
+    print(f"{MEMORIES} memories, milliseconds of {'the server process' if session.on_cpu else 'the clock'}\n")
+    print("| search, top 10 | goal | plain | ours | ratio |\n|---|---|---:|---:|---:|", flush=True)
+    session.run(f"""prepare plain_near(real[]) as select id, tree, content, vector <=> $1::halfvec from {PLAIN}
+      order by vector <=> $1::halfvec limit 10""")
+    near = [f"execute plain_near('{v}')" for v in vectors]
+
+    # By meaning.
+    session.run("prepare near(real[]) as select id, score from me.search(embedding => $1)")
+    session.run("prepare near_json(real[]) as select me.memory_search(embedding => $1)")
+    rows = [(f"execute near('{v}')", n) for v, n in zip(vectors, near)]
+    compare(session, "by meaning", "≤ 1.25", rows)
+    compare(session, "by meaning, `me.memory_search`", "", [(f"execute near_json('{v}')", n) for v, n in zip(vectors, near)])
+    met = [recall(session, "HNSW itself", [(n, v) for v, n in zip(vectors, near)], itertools.repeat("true")),
+           recall(session, "by meaning", [(r[0], v) for v, r in zip(vectors, rows)], itertools.repeat("true"))]
+    session.run("prepare near_tree(real[], text) as select id, score from me.search(embedding => $1, tree => $2)")
+    session.run("prepare near_meta(real[], jsonb) as select id, score from me.search(embedding => $1, meta => $2)")
+    for share, (label, size) in SHARES.items():
+        numbers = [chance.randrange(1000) for _ in vectors]
+        below = [f"tree <@ '{tree(n, label)}'" for n in numbers]
+        ours = [f"execute near_tree('{v}', '{tree(n, label)}')" for v, n in zip(vectors, numbers)]
+        compare(session, f"below a tree that leaves {share}", "≤ 3", list(zip(ours, near)))
+        met.append(recall(session, f"tree, {share}", zip(ours, vectors), below))
+        ours = [f"""execute near_meta('{v}', '{{"{label}": {n % size}}}')""" for v, n in zip(vectors, numbers)]
+        compare(session, f"with metadata that {share} have", "≤ 3", list(zip(ours, near)))
+        met.append(recall(session, f"metadata, {share}", zip(ours, vectors), below))
+        session.run(f"set role {PLAIN}_{label}")
+        compare(session, f"as a reader of {share}", "≤ 3", rows)
+        met.append(recall(session, f"reader, {share}", [(r[0], v) for v, r in zip(vectors, rows)], itertools.repeat(f"tree <@ '{tree(713, label)}'")))
+        session.run("reset role")
+
+    # By words, and by both.
+    session.run("prepare words(text) as select id, score from me.search(fulltext => $1)")
+    session.run("prepare words30(text) as select id, score from me.search(fulltext => $1, \"limit\" => 30)")
+    session.run("prepare near30(real[]) as select id, score from me.search(embedding => $1, \"limit\" => 30)")
+    session.run("prepare hybrid(text, real[]) as select id, score from me.search(fulltext => $1, embedding => $2)")
+    session.run("prepare blended(text, real[]) as select id, score from me.search(fulltext => $1, embedding => $2, fusion => 'blend')")
+    texts = session.run(f"""select array_to_string(array(select w from regexp_split_to_table(p.content, '[^[:alpha:]]+') as w where length(w) > 4
+      order by hashtext(w) limit 3), ' ') from {PLAIN} as p order by hashtext(p.id::text) limit {QUERIES}""")
+    arms = [(f"execute words30('{t}')", f"execute near30('{v}')") for t, v in zip(texts, vectors)]
+    ten = [(f"execute words('{t}')", f"execute near('{v}')") for t, v in zip(texts, vectors)]
+    both = [f"execute hybrid('{t}', '{v}')" for t, v in zip(texts, vectors)]
+    compare(session, "both, next to its arms, thirty rows each", "≤ 1.10", [(b, *a) for b, a in zip(both, arms)])
+    compare(session, "both, next to searches by words and by meaning", "≤ 1.4", [(b, *a) for b, a in zip(both, ten)])
+    compare(session, "both with `blend`, next to its arms", "≤ 1.4", [(f"execute blended('{t}', '{v}')", *a) for t, v, a in zip(texts, vectors, arms)])
+
+    # Listings.
+    session.run("prepare list(text) as select id from me.search(tree => $1)")
+    session.run(f"prepare plain_list(ltree) as select id, tree, content from {PLAIN} where tree <@ $1 order by id desc limit 10")
+    for share, (label, _) in SHARES.items():
+        trees = [tree(chance.randrange(1000), label) for _ in range(QUERIES)]
+        compare(session, f"listing below a tree that leaves {share}", "≤ 1.5", [(f"execute list('{t}')", f"execute plain_list('{t}')") for t in trees])
+    print("\nrecall@10: " + ", ".join(met))
 
 
 if __name__ == "__main__":
