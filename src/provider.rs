@@ -3,6 +3,7 @@
 use crate::domain::embedding::Vector;
 use crate::domain::embedding::{Model, Provider};
 use crate::domain::limits;
+use crate::embed::fair::{Decided, embed_each};
 use crate::embed::http::{Endpoint, embeddings_url};
 use crate::embed::local::LocalModel;
 use crate::embed::{Embedder, Fault};
@@ -188,32 +189,32 @@ pub fn embed_query(model: &Model, text: &str) -> Result<Vector, Error> {
     Vector::new(&numbers, model.dimensions).map_err(|fault| failed(format!("the vector {fault}")))
 }
 
-/// The vectors of texts, batch by batch; one bad text does not sink the others.
-///
-/// # Errors
-/// What the provider said when it serves nobody now.
-pub fn embed_all(model: &Model, texts: &[&str]) -> Result<Vec<Result<Vec<Vector>, String>>, String> {
-    let embedder = embedder(model)?;
-    let mut found = Vec::with_capacity(texts.len());
-    for batch in texts.chunks(embedder.batch()) {
-        match embedder.embed(batch, &interrupted) {
-            Ok(embedded) if embedded.len() == batch.len() => {
-                found.extend(embedded.into_iter().map(|windows| vectors(model, windows)));
-            }
-            Ok(_) | Err(Fault::Failed(_)) => {
-                for text in batch {
-                    found.push(match embedder.embed(&[text], &interrupted) {
-                        Ok(mut alone) if alone.len() == 1 => vectors(model, alone.remove(0)),
-                        Ok(_) => Err("the provider answered with another number of vectors".into()),
-                        Err(Fault::Failed(reason)) => Err(reason),
-                        Err(fault) => return Err(told(fault)),
-                    });
-                }
-            }
-            Err(fault) => return Err(told(fault)),
+/// What came of texts.
+pub struct Embeddings {
+    /// The vectors of a text, or why it has none, with its place.
+    pub decided: Decided<Vec<Vector>>,
+    /// Why nothing is known of the others.
+    pub trouble: Option<String>,
+}
+
+/// The vectors of texts, batch by batch, until the provider serves nobody.
+pub fn embed_all(model: &Model, texts: &[&str]) -> Embeddings {
+    let mut decided = Vec::with_capacity(texts.len());
+    let embedder = match embedder(model) {
+        Ok(embedder) => embedder,
+        Err(reason) => return Embeddings { decided, trouble: Some(reason) },
+    };
+    let size = embedder.batch();
+    for (number, batch) in texts.chunks(size).enumerate() {
+        let ended =
+            embed_each(&*embedder, batch, &interrupted, &|found| vectors(model, found), &mut |some| {
+                decided.extend(some.into_iter().map(|(place, outcome)| (number * size + place, outcome)));
+            });
+        if let Err(undecided) = ended {
+            return Embeddings { decided, trouble: Some(told(undecided.fault)) };
         }
     }
-    Ok(found)
+    Embeddings { decided, trouble: None }
 }
 
 /// Vectors of a model, out of what a provider sent.

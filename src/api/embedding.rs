@@ -165,19 +165,19 @@ fn pending(limit: Option<i32>, space: Option<&str>) -> Answer {
     {
         let texts: Vec<&str> = jobs.iter().map(|job| job.content.as_str()).collect();
         // No statement and no row lock is open meanwhile (CONC-6).
-        match provider::embed_all(&registered.model, &texts) {
-            Ok(outcomes) => {
-                let most = guc::embedding::max_attempts();
-                let (done, gone_wrong) = session::write(
-                    space,
-                    |_| Ok(()),
-                    |session, ()| sync::settle(session, &registered, &jobs, outcomes, most),
-                )?;
-                embedded += done;
-                failed += gone_wrong;
-            }
-            Err(reason) => error = Some(reason),
+        let found = provider::embed_all(&registered.model, &texts);
+        error = found.trouble.or(error);
+        if found.decided.is_empty() {
+            continue;
         }
+        let most = guc::embedding::max_attempts();
+        let (done, gone_wrong) = session::write(
+            space,
+            |_| Ok(()),
+            |session, ()| sync::settle(session, &registered, &jobs, found.decided, most),
+        )?;
+        embedded += done;
+        failed += gone_wrong;
     }
     Ok(result(&json!({"embedded": embedded, "failed": failed, "error": error}).to_string())?)
 }

@@ -1,5 +1,6 @@
 //! Turns texts into vectors: by a model in this process, or by an endpoint. Knows no PostgreSQL.
 
+pub mod fair;
 pub mod http;
 pub mod local;
 

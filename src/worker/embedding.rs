@@ -6,6 +6,7 @@ use super::launcher::reload;
 use super::transaction::{activity, transaction, try_transaction};
 use super::upkeep::Upkeep;
 use crate::domain::embedding::{Claim, Seconds};
+use crate::embed::fair::embed_each;
 use crate::embed::{Embedder, Fault};
 use crate::store::embedding::Registered;
 use crate::store::embedding::background::{self as store, Outcome, Work};
@@ -217,43 +218,28 @@ impl Worker {
     }
 
     fn embed(&mut self, work: &Work, registered: &Registered, embedder: &dyn Embedder, jobs: &[&Job]) {
-        match attempt(registered, embedder, jobs) {
-            Ok(outcomes) => {
-                self.pauses.remove(&work.model);
-                self.finish(work, registered, jobs.iter().copied().zip(outcomes).collect());
-            }
-            Err(Fault::Failed(_)) if jobs.len() > 1 => {
-                self.embed_one_by_one(work, registered, embedder, jobs)
-            }
-            Err(Fault::Failed(reason)) => {
-                let outcomes = jobs.iter().map(|job| (*job, Outcome::Failed(reason.clone()))).collect();
+        let texts: Vec<&str> = jobs.iter().map(|job| job.content.as_str()).collect();
+        let mut served = false;
+        let ended = embed_each(
+            embedder,
+            &texts,
+            &interrupted,
+            &|found| provider::vectors(&registered.model, found),
+            &mut |decided| {
+                served |= decided.iter().any(|(_, outcome)| outcome.is_ok());
+                let outcomes = decided
+                    .into_iter()
+                    .map(|(place, found)| (jobs[place], found.map_or_else(Outcome::Failed, Outcome::Vectors)))
+                    .collect();
                 self.finish(work, registered, outcomes);
-            }
-            Err(fault) => self.give_up(work, jobs, fault),
+            },
+        );
+        if served {
+            self.pauses.remove(&work.model);
         }
-    }
-
-    /// A batch failed: one bad text must not sink the others (EMB-21).
-    fn embed_one_by_one(
-        &mut self,
-        work: &Work,
-        registered: &Registered,
-        embedder: &dyn Embedder,
-        jobs: &[&Job],
-    ) {
-        for (place, job) in jobs.iter().enumerate() {
-            let alone = std::slice::from_ref(job);
-            // A busy provider fails at random: what fails twice alone has failed.
-            let found = match attempt(registered, embedder, alone) {
-                Err(Fault::Failed(_)) => attempt(registered, embedder, alone),
-                found => found,
-            };
-            let outcomes = match found {
-                Ok(outcomes) => outcomes,
-                Err(Fault::Failed(reason)) => vec![Outcome::Failed(reason)],
-                Err(fault) => return self.give_up(work, &jobs[place..], fault),
-            };
-            self.finish(work, registered, alone.iter().copied().zip(outcomes).collect());
+        if let Err(undecided) = ended {
+            let left: Vec<&Job> = undecided.places.iter().map(|place| jobs[*place]).collect();
+            self.give_up(work, &left, undecided.fault);
         }
     }
 
@@ -303,19 +289,4 @@ impl Worker {
 
 fn until(due: i64) -> Duration {
     Duration::from_micros(u64::try_from(due - now()).unwrap_or(0)) + Duration::from_millis(1)
-}
-
-/// Embeds texts; what came of each, or why none came of all.
-fn attempt(registered: &Registered, embedder: &dyn Embedder, jobs: &[&Job]) -> Result<Vec<Outcome>, Fault> {
-    let texts: Vec<&str> = jobs.iter().map(|job| job.content.as_str()).collect();
-    let found = embedder.embed(&texts, &interrupted)?;
-    if found.len() != jobs.len() {
-        return Err(Fault::Failed(format!("{} texts came back for {}", found.len(), jobs.len())));
-    }
-    Ok(found
-        .into_iter()
-        .map(|embedded| {
-            provider::vectors(&registered.model, embedded).map_or_else(Outcome::Failed, Outcome::Vectors)
-        })
-        .collect())
 }

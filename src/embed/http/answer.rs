@@ -120,21 +120,23 @@ fn message(body: &[u8]) -> String {
     }
 }
 
-/// The vectors of an answer, in the order of the texts: items may come in any order, and some may be missing.
+/// The vectors of an answer, in the order of the texts: items may come in any order. Where some are missing, or two are for
+/// one text, nobody knows whose the others are, whatever their numbers say.
 pub fn vectors(body: &[u8], count: usize) -> Result<Vec<Embedded>, String> {
     let success: Success = serde_json::from_slice(body)
         .map_err(|_| "the provider's answer is not a list of vectors".to_owned())?;
-    let indexed = success.data.iter().all(|item| item.index.is_some());
-    if !indexed && success.data.len() != count {
+    if success.data.len() != count {
         return Err(format!("the provider sent {} vectors for {count} texts", success.data.len()));
     }
-    let mut found: Vec<Embedded> =
-        (0..count).map(|_| Err("the provider sent no vector for it".into())).collect();
+    let numbered = success.data.iter().any(|item| item.index.is_some());
+    let mut found: Vec<Option<Vec<f32>>> = vec![None; count];
     for (place, item) in success.data.into_iter().enumerate() {
-        let place = item.index.filter(|_| indexed).unwrap_or(place);
-        if let Some(slot) = found.get_mut(place) {
-            *slot = Ok(vec![item.embedding.iter().map(|number| *number as f32).collect()]);
+        let place = if numbered { item.index } else { Some(place) };
+        match place.and_then(|place| found.get_mut(place)) {
+            Some(slot @ None) => *slot = Some(item.embedding.iter().map(|number| *number as f32).collect()),
+            _ => return Err("the provider's vectors are not numbered one for each text".into()),
         }
     }
-    Ok(found)
+    // As many as texts, no two in one place: none is missing.
+    Ok(found.into_iter().map(|vector| Ok(vec![vector.unwrap_or_default()])).collect())
 }

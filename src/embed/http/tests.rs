@@ -75,11 +75,18 @@ fn vectors_come_in_any_order() {
 }
 
 #[test]
-fn a_missing_vector_is_one_text_s_fault() {
-    let body = r#"{"data": [{"index": 1, "embedding": [0, 1]}]}"#;
-    let found = ask(vec![http("200 OK", "", body)], &["a", "b"]).unwrap();
-    assert_eq!(found[0], Err("the provider sent no vector for it".into()));
-    assert!(found[1].is_ok());
+fn vectors_that_may_be_another_text_s_are_not_taken() {
+    let renumbered = "the provider's vectors are not numbered one for each text";
+    for (data, said) in [
+        // Somebody left out a text and counted anew.
+        (r#"{"index": 0, "embedding": [0, 1]}"#, "the provider sent 1 vectors for 2 texts"),
+        (r#"{"index": 1, "embedding": [0, 1]}, {"index": 1, "embedding": [1, 1]}"#, renumbered),
+        (r#"{"index": 0, "embedding": [0, 1]}, {"index": 2, "embedding": [1, 1]}"#, renumbered),
+        (r#"{"index": 0, "embedding": [0, 1]}, {"embedding": [1, 1]}"#, renumbered),
+    ] {
+        let body = format!(r#"{{"data": [{data}]}}"#);
+        assert_eq!(ask(vec![http("200 OK", "", &body)], &["a", "b"]), Err(Fault::Failed(said.into())));
+    }
 }
 
 #[test]
@@ -130,11 +137,31 @@ fn what_the_provider_says_is_repeated_without_keys_and_texts() {
 
 #[test]
 fn a_text_that_is_too_long_goes_in_smaller_windows() {
-    let one = r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [2]}]}"#;
+    let two = r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [2]}]}"#;
+    let last = r#"{"data": [{"index": 0, "embedding": [3]}]}"#;
     let refused = http("400 Bad Request", "", r#"{"error": {"message": "too long"}}"#);
     let text = "a".repeat(3000);
-    let found = ask(vec![refused, http("200 OK", "", one), http("200 OK", "", one)], &[&text]).unwrap();
+    let found = ask(vec![refused, http("200 OK", "", two), http("200 OK", "", last)], &[&text]).unwrap();
     assert_eq!(found[0].as_ref().unwrap().len(), 3);
+}
+
+#[test]
+fn an_answer_without_an_end_is_read_to_the_cap() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1/embeddings", listener.local_addr().unwrap());
+    let sender = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+        let spaces = vec![b' '; 1024 * 1024];
+        (0..1000).take_while(|_| stream.write_all(&spaces).is_ok()).count()
+    });
+    let patient = Endpoint { timeout: Duration::from_secs(120), ..endpoint(url) };
+    assert_eq!(
+        patient.embed(&["a"], &|| false),
+        Err(Fault::Failed("the provider's answer is too long".into()))
+    );
+    let mebibytes = sender.join().unwrap();
+    assert!((63..100).contains(&mebibytes), "{mebibytes}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::queue::{self, Job};
 use super::{Registered, find};
 use crate::domain::embedding::Provider;
 use crate::domain::embedding::Vector;
+use crate::embed::fair::Decided;
 use crate::error::Result;
 use crate::store::session::Session;
 use crate::store::spi::{Row, arg};
@@ -63,10 +64,9 @@ pub fn after_write(session: &Session, memories: Option<Datum>) -> Result<bool> {
     for of_model in jobs.chunk_by(|a, b| a.model == b.model) {
         let Some(registered) = find(session.db(), &of_model[0].model)? else { continue };
         let texts: Vec<&Job> = of_model.iter().collect();
-        let Ok(outcomes) = provider::embed_all(&registered.model, &contents(&texts)) else { continue };
-        for (job, outcome) in of_model.iter().zip(outcomes) {
+        for (place, outcome) in provider::embed_all(&registered.model, &contents(&texts)).decided {
             if let Ok(vectors) = outcome {
-                embedded |= complete(session, &registered, job, &vectors)?.unwrap_or(false);
+                embedded |= complete(session, &registered, &of_model[place], &vectors)?.unwrap_or(false);
             }
         }
     }
@@ -94,16 +94,17 @@ pub fn waiting(session: &Session, limit: i32) -> Result<Vec<(Registered, Vec<Job
     Ok(models)
 }
 
-/// Settles what was embedded: how many have vectors now, and how many failed. What somebody is changing waits on.
+/// Settles what was decided: how many have vectors now, and how many failed. What somebody is changing waits on.
 pub fn settle(
     session: &Session,
     registered: &Registered,
     jobs: &[Job],
-    outcomes: Vec<std::result::Result<Vec<Vector>, String>>,
+    decided: Decided<Vec<Vector>>,
     max_attempts: i32,
 ) -> Result<(i64, i64)> {
     let (mut embedded, mut failed) = (0, 0);
-    for (job, outcome) in jobs.iter().zip(outcomes) {
+    for (place, outcome) in decided {
+        let job = &jobs[place];
         match outcome.map_or_else(Outcome::Failed, Outcome::Vectors) {
             Outcome::Vectors(vectors) => {
                 embedded += i64::from(complete(session, registered, job, &vectors)? == Some(true));
