@@ -3,9 +3,9 @@
 
     python3 benches/embedding.py [WHAT …]     of: throughput writers latency memory first; all unless said
 
-It needs a release build and a server of its own that PGHOST, PGUSER … name as a superuser, with the library preloaded: it
-changes me.worker and me.worker_idle there, and makes and drops the database embedding_bench. Nothing else should run.
-Ratios are of rounds that alternate, by their medians.
+It needs a release build and a server of its own on this machine that PGHOST, PGUSER … name as a superuser, with the library
+preloaded: it changes me.worker and me.worker_idle there, and makes and drops the database embedding_bench. Ratios are of rounds
+that alternate, by their medians. Where something else runs meanwhile, look at processor time, which is that of one process.
 """
 import os
 import random
@@ -26,6 +26,7 @@ class Session:
         self.psql = subprocess.Popen(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", database],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.run("set client_min_messages = warning")
+        self.pid = int(self.run("select pg_backend_pid()")[0])
 
     def run(self, statement):
         self.psql.stdin.write(f"{statement};\n\\echo -- done\n")
@@ -42,9 +43,30 @@ class Session:
         self.run(statement)
         return time.perf_counter() - began
 
+    def cost(self, statement):
+        """Seconds of a statement, and of the processor for it."""
+        used, began = cpu(self.pid), time.perf_counter()
+        self.run(statement)
+        return time.perf_counter() - began, cpu(self.pid) - used
+
     def close(self):
         self.psql.stdin.close()
         self.psql.wait()
+
+
+def cpu(pid):
+    """Seconds that a process was on a processor."""
+    with open(f"/proc/{pid}/schedstat") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
+def worker(session):
+    """The process of the worker, once it is there."""
+    while True:
+        found = session.run(f"select pid from pg_stat_activity where backend_type = 'memory_engine worker' and datname = '{DATABASE}'")
+        if found:
+            return int(found[0])
+        time.sleep(0.01)
 
 
 def texts(count, words, seed):
@@ -82,35 +104,44 @@ def space(session, name, model):
 
 def throughput(session):
     """Texts a second of the worker, and of me.embed() over the same texts in a loop in one session."""
-    ours, bare = [], []
-    for round_ in range(ROUNDS):
-        name = f"through{round_}"
-        space(session, name, "minilm")
-        contents = texts(96, 60, 100 + round_)
-        configure(session, worker="off")
-        write(session, contents, name)
-        values = ",".join(f"('{text}')" for text in contents)
-        session.run("select me.embed('warm', space => 'through0')")
-        bare.append(len(contents) / session.seconds(
-            f"select count(me.embed(v.t, space => '{name}')) from (values {values}) as v (t)"))
-        session.run("alter system set me.worker = on")
-        session.run("select pg_reload_conf()")
-        while pending(session, name) == len(contents):
-            time.sleep(0.002)
-        # The clock starts when the first batch is stored: starting the process is not what is measured.
-        left, began = pending(session, name), time.perf_counter()
-        while pending(session, name):
-            time.sleep(0.002)
-        ours.append(left / (time.perf_counter() - began))
-    report("worker, texts of 60 words a second", statistics.median(ours))
-    report("me.embed() in a loop, the same texts", statistics.median(bare))
-    report("ratio", statistics.median(ours) / statistics.median(bare))
+    for words in (60, 12):
+        rates = {"worker": [], "loop": []}
+        times = {"worker": [], "loop": []}
+        count = 320 if words == 12 else 96
+        for round_ in range(ROUNDS):
+            name = f"through{words}-{round_}"
+            space(session, name, "minilm")
+            contents = texts(count, words, 100 + round_)
+            configure(session, worker="off")
+            write(session, contents, name)
+            values = ",".join(f"('{text}')" for text in contents)
+            session.run(f"select me.embed('warm', space => '{name}')")
+            took, used = session.cost(f"select count(me.embed(v.t, space => '{name}')) from (values {values}) as v (t)")
+            rates["loop"].append(count / took)
+            times["loop"].append(used / count)
+            session.run("alter system set me.worker = on")
+            session.run("select pg_reload_conf()")
+            while pending(session, name) == count:
+                time.sleep(0.002)
+            # The clock starts when the first batch is stored: starting the process is not what is measured.
+            pid = worker(session)
+            left, used, began = pending(session, name), cpu(pid), time.perf_counter()
+            while pending(session, name):
+                time.sleep(0.01)
+            rates["worker"].append(left / (time.perf_counter() - began))
+            times["worker"].append((cpu(pid) - used) / left)
+        middle = {what: (statistics.median(rates[what]), 1000 * statistics.median(times[what])) for what in rates}
+        for what in rates:
+            report(f"{words} words, {what}: texts a second", middle[what][0])
+            report(f"{words} words, {what}: processor ms a text", middle[what][1])
+        report(f"{words} words: ratio of the rates", middle["worker"][0] / middle["loop"][0])
+        report(f"{words} words: ratio by processor time", middle["loop"][1] / middle["worker"][1])
 
 
 def writers(session):
     """Creates a second by one client while the worker embeds with all-MiniLM-L6-v2, and while it does not."""
     writer = Session()
-    rates = {True: [], False: []}
+    rates, times = {True: [], False: []}, {True: [], False: []}
     space(session, "quiet", "mine")
     for round_ in range(ROUNDS):
         for busy in (False, True):
@@ -122,18 +153,22 @@ def writers(session):
                 configure(session, worker="on")
                 while pending(session, name) == 600:
                     time.sleep(0.01)
-            done, began = 0, time.perf_counter()
+            done, used, began = 0, cpu(writer.pid), time.perf_counter()
             while time.perf_counter() - began < 3:
                 writer.run(f"select 1 from me.memory_create('written {round_} {done}', 'share', space => 'quiet')")
                 done += 1
-            rates[busy].append(done / 3)
+            rates[busy].append(done / (time.perf_counter() - began))
+            times[busy].append((cpu(writer.pid) - used) / done)
             if busy:
                 if not pending(session, name):
                     print("the worker was not busy for as long as the writer wrote")
                 session.run(f"select me.space_drop('{name}')")
-    report("creates a second, worker idle", statistics.median(rates[False]))
-    report("creates a second, worker busy", statistics.median(rates[True]))
-    report("ratio", statistics.median(rates[True]) / statistics.median(rates[False]))
+    for busy in (False, True):
+        state = "busy" if busy else "idle"
+        report(f"creates a second, worker {state}", statistics.median(rates[busy]))
+        report(f"processor µs a create, worker {state}", 1e6 * statistics.median(times[busy]))
+    report("ratio of the rates", statistics.median(rates[True]) / statistics.median(rates[False]))
+    report("ratio by processor time", statistics.median(times[False]) / statistics.median(times[True]))
     report("processors", os.cpu_count())
     writer.close()
 
@@ -141,7 +176,9 @@ def writers(session):
 def latency(session):
     """From commit to being found by meaning, at ten writes a second, with all-MiniLM-L6-v2."""
     space(session, "quick", "minilm")
-    took = []
+    session.run("select 1 from me.memory_create('first', 'share', space => 'quick')")
+    drain(session, "quick")
+    took, used = [], cpu(worker(session))
     for number, text in enumerate(texts(100, 12, 300)):
         began = time.perf_counter()
         session.run(f"select 1 from me.memory_create('{text}', 'share', name => 'n{number}', space => 'quick')")
@@ -150,14 +187,15 @@ def latency(session):
             time.sleep(0.002)
         took.append(time.perf_counter() - committed)
         time.sleep(max(0, 0.1 - (time.perf_counter() - began)))
+    used = cpu(worker(session)) - used
     took.sort()
     report("commit to searchable, median ms", 1000 * took[49])
     report("commit to searchable, 95 % ms", 1000 * took[94])
+    report("the worker's processor ms a memory", 1000 * used / 100)
 
 
 def resident(session):
-    pid = session.run(f"select pid from pg_stat_activity where backend_type = 'memory_engine worker' and datname = '{DATABASE}'")
-    with open(f"/proc/{pid[0]}/status") as file:
+    with open(f"/proc/{worker(session)}/status") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["RssAnon"].split()[0]) / 1024
 
@@ -186,17 +224,20 @@ def first(session):
     write(session, texts(50, 12, 500), "small")
     drain(session, "small")
     ask = "select count(*) from me.search(semantic => 'who keeps the keys', space => 'small')"
-    firsts, seconds = [], []
-    for _ in range(15):
+    costs = []
+    for _ in range(25):
         fresh = Session()
         # What a session reads of the catalogue is not what is measured.
         fresh.run("select count(*) from me.search(fulltext => 'keys', space => 'small')")
-        firsts.append(1000 * fresh.seconds(ask))
-        seconds.append(1000 * fresh.seconds(ask))
+        costs.append([1000 * value for value in (*fresh.cost(ask), *fresh.cost(ask))])
         fresh.close()
-    report("first search by meaning, ms", statistics.median(firsts))
-    report("second, ms", statistics.median(seconds))
-    report("more by, ms", statistics.median(firsts) - statistics.median(seconds))
+    first_took, first_used, second_took, second_used = map(statistics.median, zip(*costs))
+    report("first search by meaning, ms", first_took)
+    report("second, ms", second_took)
+    report("more by, ms", first_took - second_took)
+    report("first, processor ms", first_used)
+    report("second, processor ms", second_used)
+    report("more by, processor ms", first_used - second_used)
 
 
 def report(what, value):

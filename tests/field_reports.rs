@@ -32,7 +32,11 @@ const ELSEWHERE: [(&str, &str, &str); 8] = [
         "a_new_library_reads_what_an_old_catalogue_holds_and_refuses_to_write_until_the_update",
     ),
     // As written, the old vectors are called stale; here they serve until the new ones are complete.
-    ("30 two vector spaces mixed", "embedding", "another_model_takes_over_in_the_background"),
+    (
+        "30 two vector spaces mixed",
+        "embedding_endpoint",
+        "a_change_of_the_model_mixes_no_two_kinds_of_vectors",
+    ),
     ("31 restored without the data", "dump_restore", "every_way_of_dumping_and_restoring_carries_everything"),
     ("33 row security and backups", "dump_restore", "every_way_of_dumping_and_restoring_carries_everything"),
 ];

@@ -1,6 +1,7 @@
-//! What no crash may spoil: every committed memory gets the vector of its content, once.
+//! What no crash and no endpoint may spoil: every committed memory gets the vector of its content, once.
 //!
-//! The suite runs a few rounds; `scripts/soak` runs many: `SOAK_ROUNDS` kills for each model.
+//! The suite runs a few rounds; `scripts/soak` runs many: `SOAK_ROUNDS` kills for each model, `SOAK_MEMORIES` contents for
+//! an endpoint that does everything wrong.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -10,10 +11,10 @@ use common::Calls;
 use common::dice::Dice;
 use common::killing::kill_at_random;
 use common::server::Server;
-use common::stub::{Reply, Stub};
+use common::stub::{Reply, Stub, http, vector};
 use postgres::Client;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -40,12 +41,14 @@ fn wait_until_drained(server: &Server, client: &mut Client, seconds: u64) {
     }
 }
 
-/// What must hold when the queue has drained, whatever happened before.
-fn everything_is_embedded_once(client: &mut Client) {
+/// What must hold when the queue has drained, whatever happened before: all but so many memories, which were given up,
+/// have the vector of their content.
+fn everything_is_embedded_once(client: &mut Client, given_up: i64) {
     let none = [
         (
-            "a live memory has no vector",
-            "select count(*) from me.memories where not has_embedding",
+            "a live memory has no vector, and was not given up",
+            "select count(*) from me.memories as m where not m.has_embedding and not exists (
+               select from me.embedding_queue as q where q.memory_id = m.id and q.outcome = 'failed')",
         ),
         (
             "vectors of other content",
@@ -69,7 +72,7 @@ fn everything_is_embedded_once(client: &mut Client) {
         assert_eq!(count(client, sql), 0, "{what}");
     }
     let failed = "select count(*) from me.embedding_queue where outcome = 'failed'";
-    assert_eq!(count(client, failed), 0, "entries that were given up");
+    assert_eq!(count(client, failed), given_up, "entries that were given up");
     client.batch_execute("drop view vectors").unwrap();
 }
 
@@ -128,7 +131,7 @@ fn survives(server: &Server, add_model: &str) {
     });
     let mut client = server.connect("soak");
     wait_until_drained(server, &mut client, 240);
-    everything_is_embedded_once(&mut client);
+    everything_is_embedded_once(&mut client, 0);
     let stored = "select count(*) from unnest($1::text[]) as k (id) where exists (select from me.memory as m where m.id = k.id::uuid)";
     let kept: Vec<String> = kept.into_inner().unwrap().into_iter().collect();
     let found: i64 = client.query_one(stored, &[&kept]).unwrap().get(0);
@@ -176,4 +179,111 @@ fn no_crash_loses_or_spoils_a_vector_of_an_endpoint() {
         stub.url
     );
     survives(&server, &add);
+}
+
+/// One of the ways in which an endpoint fails.
+fn wrong(kind: u64, texts: &[String]) -> Reply {
+    let answer = |vectors: Vec<Value>| {
+        let data: Vec<Value> = vectors
+            .into_iter()
+            .enumerate()
+            .map(|(index, vector)| json!({"index": index, "embedding": vector}))
+            .collect();
+        Reply::Raw(http("200 OK", "content-type: application/json\r\n", &json!({ "data": data }).to_string()))
+    };
+    match kind {
+        0 => Reply::Raw(http("429 Too Many Requests", "retry-after-ms: 50\r\n", "")),
+        1 => Reply::Raw(http("500 Internal Server Error", "", r#"{"error": "out of cheese"}"#)),
+        2 => Reply::Raw("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"data\"".into()),
+        3 => answer(texts.iter().map(|_| json!([1.0, 2.0, 3.0])).collect()),
+        4 => Reply::Raw(http("200 OK", "", r#"{"data": [{"index": 0, "embedding": [NaN, 1.0]}]}"#)),
+        5 => answer(texts.iter().skip(1).map(|text| vector(text)).collect::<Vec<_>>()),
+        6 => Reply::Raw(http("200 OK", "content-type: text/html\r\n", "<html>down for maintenance</html>")),
+        7 => answer(texts.iter().map(|_| json!([0.0, 0.0])).collect()),
+        8 => Reply::Raw(http("502 Bad Gateway", "", "<html>bad gateway</html>")),
+        _ => Reply::Hang,
+    }
+}
+
+/// Every second request is answered wrongly. A text that is sent alone is spared after its third wrong answer, so that
+/// only what is poison fails in every attempt.
+fn moody() -> Stub {
+    let alone: Mutex<HashMap<String, u32>> = Mutex::new(HashMap::new());
+    Stub::new(move |number, texts| {
+        if texts.iter().any(|text| text.starts_with("poison")) {
+            return Reply::Raw(http("500 Internal Server Error", "", r#"{"error": "out of cheese"}"#));
+        }
+        let mut dice = Dice(number as u64 * 31);
+        if dice.below(2) == 0 {
+            return if dice.below(4) == 0 { Reply::Reversed } else { Reply::Vectors };
+        }
+        if let [text] = texts {
+            let mut alone = alone.lock().unwrap();
+            let wrong = alone.entry(text.clone()).or_default();
+            *wrong += 1;
+            if *wrong > 3 || dice.below(4) > 0 {
+                return Reply::Vectors;
+            }
+        }
+        match dice.below(40) {
+            0 => wrong(9, texts),
+            other => wrong(other % 9, texts),
+        }
+    })
+}
+
+#[test]
+fn an_endpoint_that_does_everything_wrong_spoils_nothing() {
+    let memories = setting("SOAK_MEMORIES", 400);
+    let stub = moody();
+    let server =
+        Server::new("me.embedding_timeout = 1s\nme.embedding_max_attempts = 2\nme.upkeep_delay = 1s");
+    let mut client = server.connect("postgres");
+    client.batch_execute("create extension memory_engine cascade").unwrap();
+    let model = json!({"name": "stub", "provider": "openai", "dimensions": 2, "options": {"url": stub.url}});
+    client.function("embedding_model_add", &model).unwrap();
+    client.function("embedding_model_use", &json!({"name": "stub"})).unwrap();
+    let contents: Vec<String> = (0..memories)
+        .map(|n| if n % 97 == 5 { format!("poison {n}") } else { format!("note {n}") })
+        .collect();
+    let poison = contents.iter().filter(|content| content.starts_with("poison")).count() as i64;
+    for some in contents.chunks(100) {
+        client.function("memory_batch_create", &batch(some.iter().cloned())).unwrap();
+        // Content changes while it waits, and while it is at the endpoint.
+        for n in 0..5 {
+            let named = json!({"content": format!("again {n}: {}", some[0]), "tree": "share/named",
+                "name": format!("n{n}"), "on_conflict": "replace"});
+            client.function("memory_create", &named).unwrap();
+        }
+    }
+    wait_until_drained(&server, &mut client, 120 + memories as u64 / 5);
+    everything_is_embedded_once(&mut client, poison);
+    let reasons = "select count(*) from me.embedding_queue
+        where outcome = 'failed' and last_error = 'the provider answered 500: out of cheese'";
+    assert_eq!(count(&mut client, reasons), poison, "each says why");
+    vectors_are_those_of_the_stub(&mut client, memories as i64 + 5 - poison);
+    println!("{memories} memories, {poison} of them poison; {} requests", stub.requests());
+}
+
+/// So many vectors there are, and each is what the stub has for the content.
+fn vectors_are_those_of_the_stub(client: &mut Client, expected: i64) {
+    let table: String = client.query_one("select relation from me.embedding_model", &[]).unwrap().get(0);
+    let rows = client
+        .query(
+            &format!(
+                "select m.content, v.vector::vector::real[] from me.\"{table}\" as v
+                 join me.memory as m on m.space = v.space and m.id = v.memory_id"
+            ),
+            &[],
+        )
+        .unwrap();
+    assert_eq!(rows.len() as i64, expected);
+    for row in rows {
+        let (content, stored): (String, Vec<f32>) = (row.get(0), row.get(1));
+        let right: Vec<f64> = serde_json::from_value(vector(&content)).unwrap();
+        let length = right.iter().map(|number| number * number).sum::<f64>().sqrt();
+        for (number, stored) in right.iter().zip(stored) {
+            assert!((number / length - f64::from(stored)).abs() < 0.002, "{content}: {right:?}");
+        }
+    }
 }

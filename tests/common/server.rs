@@ -78,6 +78,21 @@ impl Server {
         text.lines().next()?.trim().parse().ok()
     }
 
+    /// A program of the server's, which connects here.
+    pub fn program(&self, name: &str, database: &str) -> Command {
+        let bin = std::env::var("PG_BIN").expect("PG_BIN");
+        let read = |name: &str| std::fs::read_to_string(self.folder.join(name)).unwrap().trim().to_owned();
+        let mut command = Command::new(PathBuf::from(bin).join(name));
+        command.args(["--host", &read("socket"), "--port", &read("port"), "--username", &superuser()]);
+        command.args(["--dbname", database]);
+        command
+    }
+
+    /// All of the log.
+    pub fn whole_log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log/server.log")).unwrap()
+    }
+
     /// The last lines of the log.
     pub fn log(&self) -> String {
         let text = std::fs::read_to_string(self.folder.join("log/server.log")).unwrap_or_default();
