@@ -26,6 +26,8 @@ pub enum Kind {
     Int4,
     /// `bigint`.
     Int8,
+    /// `double precision`.
+    Float8,
     /// `timestamptz`.
     Timestamptz,
     /// `tstzrange`.
@@ -46,6 +48,7 @@ impl Kind {
             Self::Int2 => pg_sys::INT2OID,
             Self::Int4 => pg_sys::INT4OID,
             Self::Int8 => pg_sys::INT8OID,
+            Self::Float8 => pg_sys::FLOAT8OID,
             Self::Timestamptz => pg_sys::TIMESTAMPTZOID,
             Self::Tstzrange => pg_sys::TSTZRANGEOID,
             Self::Jsonb => pg_sys::JSONBOID,
@@ -76,6 +79,8 @@ pub enum Key<'a> {
     Uuid(&'a [u8; 16]),
     /// Of an `oid` column.
     Oid(pg_sys::Oid),
+    /// Of a `bigint` column.
+    Int8(i64),
     /// Of a column of another extension's type: what its input function reads.
     Other(&'a CStr),
 }
@@ -165,6 +170,56 @@ impl Open {
         self.scan(snapshot, conditions, FORWARD, each)
     }
 
+    /// The last row of the key. As [`Tables::rows`].
+    pub fn last(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        keys: &[Key],
+        mut show: impl FnMut(&Found) -> Result<()>,
+    ) -> Result<bool> {
+        let conditions = keys.iter().enumerate().map(|(n, key)| (n, EQUAL, *key));
+        self.scan(snapshot, conditions, BACKWARD, |found| {
+            show(found)?;
+            Ok(false)
+        })
+    }
+
+    /// Shows the `bigint` that follows the keys in the index, of each entry from the last to the first, to `each`, which says
+    /// whether to go on. The rows are not looked at: some may be gone, and some never have been. False when that cannot be
+    /// read this way; a serializable transaction must be seen to read rows.
+    pub fn entries(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        keys: &[Key],
+        mut each: impl FnMut(i64) -> bool,
+    ) -> Result<bool> {
+        debug_assert_eq!(self.columns[self.keys[keys.len()]].1, Kind::Int8);
+        // SAFETY: reads the backend's own state.
+        if unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32 {
+            return Ok(false);
+        }
+        // SAFETY: as in `scan`. A btree gives its entries when they are asked for; the one shown lies in the scan until the
+        // next is fetched, and its columns are those of the index, of which `new` made sure that this one is a bigint.
+        unsafe {
+            let mut scan_keys: [pg_sys::ScanKeyData; KEYS_MOST] = std::mem::zeroed();
+            let conditions = keys.iter().enumerate().map(|(n, key)| (n, EQUAL, *key));
+            let Some(count) = self.fill(conditions, &mut scan_keys) else { return Ok(false) };
+            let scan = self.begin(snapshot, count, scan_keys.as_mut_ptr(), true);
+            while !pg_sys::index_getnext_tid(scan.0, BACKWARD).is_null() {
+                let entry = (*scan.0).xs_itup;
+                if entry.is_null() {
+                    return Err(Error::Internal("an index does not give its entries".into()));
+                }
+                let value =
+                    pg_sys::nocache_index_getattr(entry, keys.len() as c_int + 1, (*scan.0).xs_itupdesc);
+                if !each(value.value() as i64) {
+                    break;
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The rows whose first column is `first`, in the order of the second or against it, behind the key `after`, if there is
     /// one. As [`Tables::rows`].
     pub fn rows_in_order(
@@ -205,19 +260,8 @@ impl Open {
         // and whoever gave the snapshot keeps it active.
         unsafe {
             let mut scan_keys: [pg_sys::ScanKeyData; KEYS_MOST] = std::mem::zeroed();
-            let mut count = 0;
-            for (n, strategy, key) in conditions {
-                debug_assert!(n < self.keys.len());
-                let (Some(value), Some(operation)) = (self.value(n, &key), self.operation(n, strategy, &key))
-                else {
-                    return Ok(false);
-                };
-                let Some(scan_key) = scan_keys.get_mut(count) else { return Ok(false) };
-                pg_sys::ScanKeyInit(scan_key, n as i16 + 1, strategy, operation, value);
-                scan_key.sk_collation = *(*self.index).rd_indcollation.add(n);
-                count += 1;
-            }
-            let scan = self.begin(snapshot, count, scan_keys.as_mut_ptr());
+            let Some(count) = self.fill(conditions, &mut scan_keys) else { return Ok(false) };
+            let scan = self.begin(snapshot, count, scan_keys.as_mut_ptr(), false);
             while pg_sys::index_getnext_slot(scan.0, direction, self.slot) {
                 pgrx::check_for_interrupts!();
                 pg_sys::slot_getsomeattrs_int(self.slot, c_int::from(self.last));
@@ -329,6 +373,7 @@ impl Open {
             Key::Text(text) => text.into_datum(),
             Key::Uuid(bytes) => Some(pg_sys::Datum::from(bytes.as_ptr())),
             Key::Oid(oid) => Some(pg_sys::Datum::from(*oid)),
+            Key::Int8(number) => Some(pg_sys::Datum::from(*number)),
             Key::Other(text) => {
                 let (mut function, mut parameter) = (pg_sys::Oid::INVALID, pg_sys::Oid::INVALID);
                 // SAFETY: the input function of the column's own type reads a NUL-terminated string.
@@ -350,6 +395,7 @@ impl Open {
             (Key::Text(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_TEXTEQ)),
             (Key::Uuid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_UUID_EQ)),
             (Key::Oid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_OIDEQ)),
+            (Key::Int8(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_INT8EQ)),
             // SAFETY: the index has that many columns.
             _ => unsafe {
                 let family = *(*self.index).rd_opfamily.add(n);
@@ -360,12 +406,46 @@ impl Open {
         }
     }
 
+    /// Writes conditions (a column of the index, a strategy of a btree, and a key) as the index compares them, and says how
+    /// many there are; `None` when it cannot.
+    ///
+    /// # Safety
+    /// Table and index are open, and the keys are of the types of the index's columns.
+    unsafe fn fill<'a>(
+        &self,
+        conditions: impl Iterator<Item = (usize, u16, Key<'a>)>,
+        scan_keys: &mut [pg_sys::ScanKeyData; KEYS_MOST],
+    ) -> Option<usize> {
+        let mut count = 0;
+        for (n, strategy, key) in conditions {
+            debug_assert!(n < self.keys.len());
+            // SAFETY: as promised.
+            unsafe {
+                let (value, operation) = (self.value(n, &key)?, self.operation(n, strategy, &key)?);
+                let scan_key = scan_keys.get_mut(count)?;
+                pg_sys::ScanKeyInit(scan_key, n as i16 + 1, strategy, operation, value);
+                scan_key.sk_collation = *(*self.index).rd_indcollation.add(n);
+            }
+            count += 1;
+        }
+        Some(count)
+    }
+
+    /// Begins a scan; of a btree that shall give its entries, if they are `wanted`.
+    ///
     /// # Safety
     /// There are as many keys, of the types of the index's columns, and they outlive the scan.
-    unsafe fn begin(&self, snapshot: pg_sys::Snapshot, count: usize, keys: pg_sys::ScanKey) -> Scan {
+    unsafe fn begin(
+        &self,
+        snapshot: pg_sys::Snapshot,
+        count: usize,
+        keys: pg_sys::ScanKey,
+        wanted: bool,
+    ) -> Scan {
         // SAFETY: table and index are open.
         unsafe {
             let scan = Scan::begin(self.table, self.index, snapshot, count as c_int, 0);
+            (*scan.0).xs_want_itup = wanted;
             pg_sys::index_rescan(scan.0, keys, count as c_int, std::ptr::null_mut(), 0);
             scan
         }
@@ -541,6 +621,11 @@ impl Found<'_> {
     /// A `bigint`.
     pub fn int8(&self, column: usize) -> Option<i64> {
         self.value(column, Kind::Int8)
+    }
+
+    /// A `double precision`.
+    pub fn float8(&self, column: usize) -> Option<f64> {
+        self.value(column, Kind::Float8)
     }
 
     /// A `timestamptz`, in PostgreSQL's own count of microseconds.

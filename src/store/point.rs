@@ -9,10 +9,10 @@ use super::record::Record;
 use super::roles;
 use super::session::stored_tree;
 use super::standing::{self, Question, Standing};
-use crate::domain::access::Level;
+use crate::domain::access::{Level, Rights};
 use crate::domain::id::Id;
 use crate::domain::instant::Instant;
-use crate::domain::path::{Home, MemoryPath};
+use crate::domain::path::{Home, MemoryPath, TreePath};
 use crate::error::Result;
 use crate::guc::{self, Acting};
 use pgrx::pg_sys;
@@ -108,7 +108,7 @@ pub fn get_by_path(
 }
 
 /// A caller whose standing is known, under the snapshot of the calling query.
-struct Look<'a> {
+pub(super) struct Look<'a> {
     tables: Tables,
     snapshot: pg_sys::Snapshot,
     space: &'a str,
@@ -117,7 +117,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// `None` when the caller is not admitted, or is somebody whom only the ordinary way knows.
-    fn begin(space: &'a str) -> Result<Option<Self>> {
+    pub fn begin(space: &'a str) -> Result<Option<Self>> {
         if guc::principal() != Acting::AsItself {
             return Ok(None);
         }
@@ -131,6 +131,36 @@ impl<'a> Look<'a> {
             return Ok(None);
         }
         Ok(Tables::here().map(|tables| Self { tables, snapshot, space, standing }))
+    }
+
+    /// The slug of the space.
+    pub fn space(&self) -> &str {
+        self.space
+    }
+
+    /// Whether the caller has the level at a tree.
+    pub fn allows(&self, level: Level, tree: &TreePath) -> bool {
+        self.standing.rights.allow(level, tree)
+    }
+
+    /// Whether the caller may read everything there is.
+    pub fn sees_all(&self) -> bool {
+        matches!(self.standing.rights, Rights::All)
+    }
+
+    /// Shows the rows of a key, as [`Tables::rows`].
+    pub fn rows(
+        &self,
+        keyed: &Keyed,
+        keys: &[Key],
+        each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        self.tables.rows(keyed, self.snapshot, keys, each)
+    }
+
+    /// Shows the last row of a key, if the table can be read this way.
+    pub fn last(&self, keyed: &Keyed, keys: &[Key], show: impl FnMut(&Found) -> Result<()>) -> Result<bool> {
+        self.tables.open(keyed).map_or(Ok(false), |open| open.last(self.snapshot, keys, show))
     }
 
     fn home(&self) -> Option<&Home> {

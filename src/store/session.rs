@@ -1,7 +1,7 @@
 //! A call in a space: who is asking, where, with which rights, decided once when the call begins (ACC-11).
 
 use super::caller::{self, Caller, Intent};
-use super::capsule::guard;
+use super::capsule::{self, guard};
 use super::jsonb::Jsonb;
 use super::{point, space};
 use crate::domain::access::{Level, Rights};
@@ -58,6 +58,14 @@ pub fn read_path_at_once(
     parse: impl FnOnce(Option<&Home>) -> Option<MemoryPath>,
 ) -> std::result::Result<Option<Jsonb>, ErrorReport> {
     Ok(point::get_by_path(&choose_space(space)?, parse)?)
+}
+
+/// What is told of a capsule, as [`read_at_once`].
+pub fn read_capsule_at_once(
+    space: Option<&str>,
+    id: &str,
+) -> std::result::Result<Option<serde_json::Value>, ErrorReport> {
+    Ok(capsule::point::get(&choose_space(space)?, id)?)
 }
 
 /// Whether this transaction may write: false on a standby and in a read-only transaction.

@@ -130,6 +130,9 @@ fn write(space: Option<&str>, body: impl FnOnce(&mut Book) -> Result<Value>) -> 
 fn get(fields: Fields, space: Option<&str>) -> Answer {
     let mut shape = checked(Shape::new(fields, &["id"]))?;
     let id = checked(shape.need_text("id"))?;
+    if let Some(found) = session::read_capsule_at_once(space, &id)? {
+        return encode(&found);
+    }
     read(space, |session| store::get::get(session, &id))
 }
 

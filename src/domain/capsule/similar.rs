@@ -1,6 +1,5 @@
 //! Near duplicates: how much of two texts is the same words (CAP-ING-21).
 
-use super::probe::Posting;
 use super::text::{index_tokens, is_significant, plain_tokens, token_set};
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,8 +47,44 @@ impl Words {
     }
 }
 
+/// The words of a new text, for comparing it with many others.
+#[derive(Debug, Clone)]
+pub struct Compared<'a> {
+    tokens: Vec<&'a str>,
+    probe: Vec<String>,
+}
+
+impl<'a> Compared<'a> {
+    /// The words of `text`, if it says enough to be like another.
+    pub fn new(words: &'a Words, text: &str) -> Option<Self> {
+        let tokens = words.tokens.iter().map(String::as_str).collect();
+        words.eligible.then(|| Self { tokens, probe: probe(text) })
+    }
+
+    /// How similar another text is, as [`Words::similarity`]; only if it holds a word that candidates are looked for with.
+    pub fn with(&self, other: &str) -> Option<f64> {
+        let lower = other.to_lowercase();
+        let is_split = |char: char| !char.is_alphanumeric();
+        let mut tokens: Vec<&str> = lower.split(is_split).filter(|token| !token.is_empty()).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        let significant = tokens.iter().filter(|token| is_significant(token)).count();
+        let mut mine = self.tokens.iter().peekable();
+        let common = tokens
+            .iter()
+            .filter(|token| {
+                while mine.next_if(|one| one < token).is_some() {}
+                mine.peek() == Some(token)
+            })
+            .count();
+        let score = common as f64 / self.tokens.len().max(tokens.len()) as f64;
+        let is_found = || self.probe.iter().any(|probe| tokens.binary_search(&probe.as_str()).is_ok());
+        (significant >= SIGNIFICANT_TOKENS && score >= THRESHOLD && is_found()).then_some(score)
+    }
+}
+
 /// The first distinct significant tokens of a text: what candidates are looked for with.
-pub fn probe(text: &str) -> Vec<String> {
+fn probe(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     plain_tokens(text)
         .into_iter()
@@ -58,11 +93,14 @@ pub fn probe(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// How many capsules of a token are looked at: first few, and more while too few tokens are known whole. Beyond the last
-/// the newest count.
-pub const LOOKED_AT: [usize; 3] = [32, 256, 1024];
+/// Capsules of a token that are looked at to begin with, the newest.
+pub const LOOKED_AT: usize = 32;
+/// Capsules that are looked at besides, of all tokens of a text together.
+pub const FURTHER: usize = 1500;
 /// Most tokens of a text that are looked up: the longest, which are mostly the rarest.
 const HUNTED: usize = 64;
+/// Of so many words that are known whole, a similar text shares a quarter: by far most likely.
+const KNOWN_WELL: usize = 8;
 
 /// The search for texts that share enough words with a new one.
 ///
@@ -75,13 +113,37 @@ pub struct Hunt {
     needed: usize,
 }
 
-/// The capsules that are known to hold a token: all of them, or the newest.
-#[derive(Debug, Clone, Default)]
+/// The capsules that are known to hold a token.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Known {
-    /// The capsules.
-    pub posting: Posting,
+    /// The newest, newest first.
+    pub seqs: Vec<i64>,
     /// Whether these are all.
     pub whole: bool,
+}
+
+impl Known {
+    /// What `seqs` says, of which no more than `limit` were looked at.
+    pub fn new(mut seqs: Vec<i64>, limit: usize) -> Self {
+        let whole = seqs.len() <= limit;
+        seqs.truncate(limit);
+        Self { seqs, whole }
+    }
+
+    /// How many more there may be, if they are as frequent among the older capsules.
+    fn further(&self, newest: i64) -> f64 {
+        match self.seqs.last() {
+            Some(oldest) if !self.whole => {
+                self.seqs.len() as f64 / (newest - oldest + 1).max(1) as f64 * *oldest as f64
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// Whether it is known of a capsule if it holds the token.
+    fn covers(&self, seq: i64) -> bool {
+        self.whole || self.seqs.last().is_some_and(|oldest| *oldest <= seq)
+    }
 }
 
 impl Hunt {
@@ -99,42 +161,65 @@ impl Hunt {
         Self { tokens, distinct, needed }
     }
 
-    /// The tokens to look up that are not known whole.
-    pub fn open(&self, known: &HashMap<String, Known>) -> Vec<String> {
-        let is_open = |token: &&String| known.get(*token).is_none_or(|known| !known.whole);
-        self.tokens.iter().filter(is_open).cloned().collect()
+    /// The tokens to look up. What is known of them stands in the same order.
+    pub fn tokens(&self) -> &[String] {
+        &self.tokens
     }
 
-    /// Whether so many are known whole that nothing similar is missed.
-    pub fn is_over(&self, known: &HashMap<String, Known>) -> bool {
+    /// The token to look up further, by its place: the rarest that is not known whole, if there are not enough that are,
+    /// and if there is hope that `left` capsules are all that hold it.
+    pub fn next(&self, known: &[Known], newest: i64, left: usize) -> Option<usize> {
+        if known.iter().filter(|known| known.whole).count() >= self.enough() {
+            return None;
+        }
+        let open = known.iter().enumerate().filter(|(_, known)| !known.whole);
+        let further = open.map(|(place, known)| (place, known.further(newest)));
+        let (place, further) = further.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?;
+        (further <= left as f64).then_some(place)
+    }
+
+    /// So many tokens known whole that a similar text must share one of them; and one more, by which those that share just
+    /// one are out.
+    fn enough(&self) -> usize {
         let required = match self.distinct <= HUNTED {
             true => self.distinct + 1 - self.needed.min(self.distinct),
             false => HUNTED / 2 + 1,
         };
-        self.tokens.len() - self.open(known).len() >= required
+        (required + 1).min(self.tokens.len())
     }
 
-    /// The capsules that may share enough, each with how many tokens it is known to share, those that share most first.
-    pub fn quarry(&self, known: &HashMap<String, Known>) -> Vec<(i64, usize)> {
-        // Of each, in how many lists it was seen, and in how many of those that are whole.
-        let mut seen: HashMap<i64, (usize, usize)> = HashMap::new();
-        for known in known.values() {
-            for seq in &known.posting.seqs {
-                let counts = seen.entry(*seq).or_default();
-                *counts = (counts.0 + 1, counts.1 + usize::from(known.whole));
+    /// The capsules that may share enough, those that share the rarest words first.
+    pub fn quarry(&self, known: &[Known], newest: i64) -> Vec<i64> {
+        struct Seen {
+            shared: usize,
+            of_whole: usize,
+            weight: f64,
+        }
+        let mut seen: HashMap<i64, Seen> = HashMap::new();
+        for known in known {
+            let holders = known.seqs.len() as f64 + known.further(newest);
+            let weight = (1.0 + newest as f64 / holders.max(1.0)).ln();
+            for seq in &known.seqs {
+                let seen = seen.entry(*seq).or_insert(Seen { shared: 0, of_whole: 0, weight: 0.0 });
+                seen.shared += 1;
+                seen.of_whole += usize::from(known.whole);
+                seen.weight += weight;
             }
         }
-        let unknown = self.distinct - known.values().filter(|known| known.whole).count();
-        let mut order: Vec<(i64, (usize, usize))> =
-            seen.into_iter().filter(|(_, (_, shared))| shared + unknown >= self.needed).collect();
-        order.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        order.into_iter().map(|(seq, (_, shared))| (seq, shared)).collect()
-    }
-
-    /// Leaves of a quarry what shares enough, when of every token that was not known whole it is known who holds it.
-    pub fn close_in(&self, quarry: &mut Vec<(i64, usize)>, holders: &HashMap<i64, usize>) {
-        let unknown = self.distinct - self.tokens.len();
-        quarry.retain(|(seq, shared)| shared + holders.get(seq).unwrap_or(&0) + unknown >= self.needed);
+        let whole = known.iter().filter(|known| known.whole).count();
+        let beyond = self.distinct - self.tokens.len();
+        let may_share_enough = |seq: i64, seen: &Seen| {
+            let unknown = beyond + known.iter().filter(|known| !known.covers(seq)).count();
+            let likely = whole < KNOWN_WELL || 4 * seen.of_whole >= whole || unknown == 0;
+            seen.shared + unknown >= self.needed && likely
+        };
+        let mut order: Vec<(i64, f64)> = seen
+            .into_iter()
+            .filter(|(seq, seen)| may_share_enough(*seq, seen))
+            .map(|(seq, seen)| (seq, seen.weight))
+            .collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        order.into_iter().map(|(seq, _)| seq).collect()
     }
 }
 
@@ -176,57 +261,75 @@ mod tests {
         assert_eq!(phase.similarity(&short), None);
     }
 
-    fn known(posting: &[i64], whole: bool) -> Known {
-        Known { posting: Posting { seqs: posting.to_vec(), counts: vec![1; posting.len()] }, whole }
+    fn whole(seqs: &[i64]) -> Known {
+        Known { seqs: seqs.to_vec(), whole: true }
     }
 
     #[test]
-    fn a_hunt_is_over_when_what_is_known_must_hold_one_of_every_similar_text() {
+    fn a_hunt_is_over_when_whoever_is_similar_shares_a_word_that_is_known_whole() {
         let hunt = Hunt::of(&Words::of("one two three four five six"));
         assert_eq!((hunt.distinct, hunt.needed), (6, 3));
-        let mut found: HashMap<String, Known> = HashMap::new();
-        for token in ["three", "four", "five"] {
-            found.insert(token.into(), known(&[7], true));
-            assert!(!hunt.is_over(&found));
+        assert_eq!(hunt.tokens(), ["three", "five", "four", "one", "six", "two"]);
+        let open = Known { seqs: (69..=100).rev().collect(), whole: false };
+        let mut known = vec![open; 6];
+        // Of a word that is held by every capsule, all of them would have to be looked at.
+        assert_eq!(hunt.next(&known, 100, 50), None);
+        assert_eq!(hunt.next(&known, 100, 100), Some(0));
+        known[2].seqs = vec![100, 4];
+        assert_eq!(hunt.next(&known, 100, 50), Some(2), "the rarest");
+        for place in 0..5 {
+            assert!(hunt.next(&known, 100, 100).is_some());
+            known[place] = whole(&[7]);
         }
-        found.insert("six".into(), known(&[7, 8], true));
-        assert!(hunt.is_over(&found));
-        // Number 8 shares one of four, and two at most are unknown; number 9 shares too few in any case.
-        assert_eq!(hunt.quarry(&found), [(7, 4), (8, 1)]);
-        found.insert("one".into(), known(&[9], true));
-        assert_eq!(hunt.quarry(&found), [(7, 4)]);
-        found.insert("two".into(), known(&[9, 8], false));
-        assert_eq!(hunt.open(&found), ["two"]);
-        // What is known in part counts once: by who holds it.
-        let mut quarry = hunt.quarry(&found);
-        assert_eq!(quarry, [(7, 4)]);
-        found.insert("two".into(), Known::default());
-        found.remove("six");
-        assert_eq!(hunt.quarry(&found), [(7, 3), (9, 1)]);
-        quarry = hunt.quarry(&found);
-        hunt.close_in(&mut quarry, &HashMap::from([(9, 1)]));
-        assert_eq!(quarry, [(7, 3)]);
+        assert_eq!(hunt.next(&known, 100, 100), None);
+        // Number 7 shares five; of number 80 it is known that it shares one only; nobody else is known to share any.
+        assert_eq!(hunt.quarry(&known, 100), [7]);
+    }
+
+    #[test]
+    fn who_shares_too_few_words_is_no_quarry() {
+        let hunt = Hunt::of(&Words::of("one two three four five six"));
+        let mut known: Vec<Known> =
+            [&[7, 8][..], &[7], &[7, 9], &[8]].iter().map(|seqs| whole(seqs)).collect();
+        known.push(Known { seqs: vec![20, 19], whole: false });
+        known.push(Known { seqs: vec![20, 8], whole: false });
+        // Number 8 shares three; 9 one, and another perhaps; 20 two that are all there is to know of it.
+        assert_eq!(hunt.quarry(&known, 20), [7, 8]);
+        known[5].seqs = vec![20];
+        // Who is older than what is known of two words may share both.
+        assert_eq!(hunt.quarry(&known, 20), [7, 8, 9]);
+    }
+
+    #[test]
+    fn who_shares_rarer_words_comes_first() {
+        let hunt = Hunt::of(&Words::of("alpha beta gamma delta"));
+        let known = [whole(&[5, 4, 3, 2]), whole(&[5, 2]), whole(&[4, 3]), whole(&[3, 2, 1])];
+        assert_eq!(hunt.quarry(&known, 100), [2, 3, 5, 4]);
     }
 
     proptest! {
         #[test]
-        fn no_similar_text_escapes_a_hunt(text in "[a-d]{3}( [a-d]{3}){0,9}", other in "[a-d]{3}( [a-d]{3}){0,9}") {
+        fn no_similar_text_escapes_a_hunt(text in "[a-d]{3}( [a-d]{3}){0,6}", other in "[a-d]{3}( [a-d]{3}){0,9}") {
             let (words, others) = (Words::of(&text), Words::of(&other));
             let hunt = Hunt::of(&words);
-            let of = |token: &String| {
-                let holds = index_tokens(&other).contains(token);
-                (token.clone(), known(if holds { &[1] } else { &[] }, true))
-            };
-            let mut found: HashMap<String, Known> = HashMap::new();
-            for token in hunt.open(&HashMap::new()) {
-                if hunt.is_over(&found) {
-                    break;
-                }
-                found.extend([of(&token)]);
+            let held = index_tokens(&other);
+            let of = |token: &String| whole(if held.contains(token) { &[1] } else { &[] });
+            // As many as make it over, whichever they are.
+            let open = Known { seqs: vec![9], whole: false };
+            let mut known = vec![open; hunt.tokens().len()];
+            while let Some(place) = hunt.next(&known, 9, 1000) {
+                known[place] = of(&hunt.tokens()[place]);
             }
             if words.similarity(&others).is_some() {
-                prop_assert_eq!(hunt.quarry(&found).first().map(|(seq, _)| *seq), Some(1));
+                prop_assert_eq!(hunt.quarry(&known, 9).contains(&1), true);
             }
+        }
+
+        #[test]
+        fn a_text_is_compared_as_its_words_are(text in "[a-cA-C]{3}([ ,.]+[a-cA-C\u{e9}]{1,3}){0,9}", other in "[a-cA-C]{3}([ ,.]+[a-cA-C\u{e9}]{1,3}){0,9}") {
+            let (words, others) = (Words::of(&text), Words::of(&other));
+            let expected = words.similarity(&others).filter(|_| probe(&text).iter().any(|one| others.tokens().contains(one)));
+            prop_assert_eq!(Compared::new(&words, &text).and_then(|compared| compared.with(&other)), expected);
         }
     }
 

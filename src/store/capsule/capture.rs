@@ -9,6 +9,7 @@ use super::review;
 use super::rows::instant;
 use super::sessions;
 use super::state::{self, State};
+use super::texts;
 use super::vocabulary::require_writer;
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
@@ -17,7 +18,7 @@ use crate::domain::capsule::ingest::{Capture, Item, Request, rejected, short};
 use crate::domain::capsule::project::tree_of;
 use crate::domain::capsule::record::{id_of, number};
 use crate::domain::capsule::seal::sha256_hex;
-use crate::domain::capsule::similar::{Similar, Words, hint_and_siblings, probe, shown};
+use crate::domain::capsule::similar::{Compared, Similar, Words, hint_and_siblings, shown};
 use crate::domain::capsule::stamp::Stamp;
 use crate::domain::capsule::taint;
 use crate::domain::capsule::text::index_tokens;
@@ -25,6 +26,7 @@ use crate::domain::capsule::words::{Authority, Kind, Relation, Scope, Verdict};
 use crate::error::{Error, Result};
 use crate::store::embedding;
 use crate::store::jsonb::Jsonb;
+use crate::store::keyed::{Key, Keyed, Kind as KeyKind, Tables};
 use crate::store::operation::Operation;
 use crate::store::owner::looking_up;
 use crate::store::session::stored_tree;
@@ -32,7 +34,7 @@ use crate::store::spi::arg;
 use crate::store::uuid_v7;
 use crate::{guc, statement};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 statement!(
     HOLDER,
@@ -40,12 +42,12 @@ statement!(
     [TEXTOID, TEXTOID]
 );
 statement!(
-    /// The texts that a new one is compared with, and which of them may be shown as siblings.
-    TEXTS,
+    /// Of some capsules those that nothing replaces, and which of them may be shown as siblings.
+    SHOWN,
     [
-        "select c.seq, c.tree::text, c.project_id = $3 and not c.falsified and c.tier = 'active', c.content ",
+        "select c.seq, c.project_id = $3 and not c.falsified and c.tier = 'active' ",
         include_str!("capsule.sql"),
-        " where c.space = $1 and c.seq = any ($2) and c.memory_id is not null and not c.superseded order by c.seq"
+        " where c.space = $1 and c.seq = any ($2) and not c.superseded"
     ],
     [TEXTOID, INT8ARRAYOID, TEXTOID]
 );
@@ -107,6 +109,13 @@ statement!(
     ["insert into me.capsule_anchor (space, seq, file_hash, at) values ($1, $2, $3, $4)"],
     [TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID]
 );
+static BY_HASH: Keyed = Keyed {
+    table: c"capsule",
+    index: c"capsule_hash_key",
+    keys: &[0, 1],
+    columns: &[(c"space", KeyKind::Text), (c"source_hash", KeyKind::Text), (c"seq", KeyKind::Int8)],
+};
+
 /// What became of an item.
 pub enum Outcome {
     /// New content.
@@ -317,12 +326,24 @@ fn supersedes(book: &Book, capture: &Capture) -> Result<std::result::Result<Opti
 }
 
 /// The capsule that claims a hash, whoever may read it: one per space (CAP-ING-13).
+///
+/// By key: a plan that was made while the table was small may read all of it for as long as the session lasts.
 pub fn holder(book: &Book, hash: &str) -> Result<Option<State>> {
     let session = book.session();
-    let Some(row) = session.db().row(&HOLDER, &[arg(session.space()), arg(hash)])? else {
-        return Ok(None);
-    };
-    Ok(state::by_seqs(session, &[row.need(1)?])?.into_iter().next())
+    let mut holder = None;
+    let by_key = session.db().under_snapshot(|snapshot| {
+        let Some(tables) = Tables::here() else { return Ok(false) };
+        tables.rows(&BY_HASH, snapshot, &[Key::Text(session.space()), Key::Text(hash)], |found| {
+            holder = found.int8(2);
+            Ok(false)
+        })
+    })?;
+    if !by_key {
+        let row = looking_up(|| session.db().row(&HOLDER, &[arg(session.space()), arg(hash)]))?;
+        holder = row.map(|row| row.need(1)).transpose()?;
+    }
+    let Some(seq) = holder else { return Ok(None) };
+    Ok(state::by_seqs(session, &[seq])?.into_iter().next())
 }
 
 /// Content that is there already: nothing of the record changes (CAP-ING-14).
@@ -481,28 +502,28 @@ fn similar(
     target: Option<i64>,
 ) -> Result<(Option<Similar>, Vec<Similar>)> {
     let words = Words::of(content);
-    if words.similarity(&words).is_none() {
-        return Ok((None, Vec::new()));
-    }
-    let candidates = postings::similar(book, &words, project)?;
-    let mut found = Vec::new();
-    if candidates.is_empty() {
-        return Ok((None, found));
-    }
-    let probes = probe(content);
+    let Some(compared) = Compared::new(&words, content) else { return Ok((None, Vec::new())) };
     let session = book.session();
-    let args = [arg(session.space()), arg(candidates), arg(project)];
-    for row in looking_up(|| session.db().run(&TEXTS, &args))? {
-        let seq: i64 = row.need(1)?;
-        if Some(seq) == target || !session.rights().allow(Level::Read, &stored_tree(&row.need::<String>(2)?)?)
+    let mut scores = HashMap::new();
+    let candidates = postings::similar(book, &words, project)?;
+    texts::each(session, &candidates, |seq, tree, content| {
+        if Some(seq) != target
+            && let Some(score) = compared.with(content)
+            && session.rights().allow(Level::Read, &stored_tree(tree)?)
         {
-            continue;
+            scores.insert(seq, score);
         }
-        let text = Words::of(&row.need::<String>(4)?);
-        if let Some(score) = words.similarity(&text)
-            && probes.iter().any(|probe| text.tokens().contains(probe))
+        Ok(())
+    })?;
+    let mut found = Vec::new();
+    if !scores.is_empty() {
+        let seqs: Vec<i64> = scores.keys().copied().collect();
+        for row in looking_up(|| session.db().run(&SHOWN, &[arg(session.space()), arg(seqs), arg(project)]))?
         {
-            found.push(Similar { seq, score, sibling: row.need(3)? });
+            let seq: i64 = row.need(1)?;
+            if let Some(score) = scores.get(&seq) {
+                found.push(Similar { seq, score: *score, sibling: row.need(2)? });
+            }
         }
     }
     Ok(hint_and_siblings(found))

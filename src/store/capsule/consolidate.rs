@@ -123,7 +123,7 @@ fn subject(state: &State) -> Result<Subject<'_>> {
         pinned: state.pinned,
         valid_to: record.valid_to.as_ref(),
         created: &state.created,
-        recalls: state.recall_count,
+        recalls: state.usage.as_ref().map_or(0, |(count, _)| *count),
     })
 }
 

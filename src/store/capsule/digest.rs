@@ -20,7 +20,7 @@ use crate::statement;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 statement!(COUNTS, [include_str!("digest.sql")], [TEXTOID, TEXTARRAYOID]);
 statement!(
@@ -68,6 +68,33 @@ statement!(
          order by c.seq desc limit $7"
     ],
     [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTARRAYOID, INT8OID]
+);
+statement!(
+    /// What others are grounded in that is grounded in nothing itself, the newest first; as far as the caller may read who.
+    MISSIONS,
+    [
+        "select c.seq from me.capsule as c where ",
+        include_str!("scope.sql"),
+        " and c.memory_id is not null
+          and c.seq in (select g.to_seq from me.capsule_relation as g join me.capsule as f on f.space = g.space and f.seq = g.from_seq
+            where g.space = $1 and g.kind = 'grounded_in' and not g.from_outcome and f.memory_id is not null
+              and ($2::text[] is null or f.tree operator({ltree}.<@) any ($2::{ltree}.ltree[])))
+          and not exists (select from me.capsule_relation as g join me.capsule as t on t.space = g.space and t.seq = g.to_seq
+            where g.space = $1 and g.from_seq = c.seq and not g.from_outcome and g.kind = 'grounded_in' and t.memory_id is not null
+              and ($2::text[] is null or t.tree operator({ltree}.<@) any ($2::{ltree}.ltree[])))
+          and not exists (select from me.capsule_relation as r
+            where r.space = $1 and r.kind in ('supersedes', 'falsifies') and r.to_seq = c.seq)
+         order by c.seq desc limit $5"
+    ],
+    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8OID]
+);
+statement!(
+    /// Of some capsules those that are grounded in something that the caller may read.
+    GROUNDED,
+    ["select distinct g.from_seq from me.capsule_relation as g join me.capsule as t on t.space = g.space and t.seq = g.to_seq
+      where g.space = $1 and g.from_seq = any ($3) and not g.from_outcome and g.kind = 'grounded_in' and t.memory_id is not null
+        and ($2::text[] is null or t.tree operator({ltree}.<@) any ($2::{ltree}.ltree[]))"],
+    [TEXTOID, TEXTARRAYOID, INT8ARRAYOID]
 );
 statement!(
     /// Where the capsules come from, the most frequent first.
@@ -126,8 +153,18 @@ pub fn digest(session: &Session, fence: &Fence, headlines: u64) -> Result<Value>
     put_some("handoff", entries(&shown, &now)?, Some(handoffs.len()));
     let pinned: Vec<i64> = seen.pinned.iter().rev().take(PINNED_MOST.min(most)).copied().collect();
     put_some("pinned", entries(&in_order(session, &pinned)?, &now)?, Some(seen.pinned.len()));
-    let open = [arg("epic"), arg(vec!["supersedes", "falsifies", "witnesses"]), arg(cap)];
-    put_some("open_efforts", entries(&ordered(session, &OF_KIND, fence, open)?, &now)?, None);
+    let open = [arg("epic"), arg(vec!["supersedes", "falsifies", "witnesses"]), arg(i64::MAX)];
+    let open = named(session, &OF_KIND, fence, open)?;
+    let newest_open = in_order(session, &open[..open.len().min(most)])?;
+    put_some("open_efforts", entries(&newest_open, &now)?, None);
+    let missions = named(session, &MISSIONS, fence, [arg(i64::MAX)])?;
+    if !missions.is_empty() {
+        let newest = in_order(session, &missions[..missions.len().min(most)])?;
+        put_some("mission", entries(&newest, &now)?, None);
+        let adrift = unanchored(session, &open, &missions)?;
+        let newest = in_order(session, &adrift[..adrift.len().min(most)])?;
+        put_some("unanchored", entries(&newest, &now)?, None);
+    }
     let failures = [arg("failure_pattern"), arg(vec!["supersedes", "falsifies"]), arg(cap)];
     put_some("recent_failures", entries(&ordered(session, &OF_KIND, fence, failures)?, &now)?, None);
     put_some("sources", sources(session, fence, cap)?, None);
@@ -216,6 +253,15 @@ impl Seen {
     }
 }
 
+/// The open efforts that are grounded in nothing, and are no mission themselves.
+fn unanchored(session: &Session, open: &[i64], missions: &[i64]) -> Result<Vec<i64>> {
+    let args = [arg(session.space()), readable_roots(session), arg(open.to_vec())];
+    let rows = session.db().run(&GROUNDED, &args)?;
+    let grounded = rows.into_iter().map(|row| row.need(1)).collect::<Result<HashSet<i64>>>()?;
+    let is_adrift = |seq: &&i64| !grounded.contains(seq) && !missions.contains(seq);
+    Ok(open.iter().filter(is_adrift).copied().collect())
+}
+
 fn sources(session: &Session, fence: &Fence, cap: i64) -> Result<Vec<Value>> {
     let rows = session.db().run(&SOURCES, &scope_args(session, fence, [arg(cap)]))?;
     rows.into_iter()
@@ -261,8 +307,8 @@ fn most_recalled(session: &Session, fence: &Fence, cap: i64, now: &Stamp) -> Res
         .iter()
         .map(|state| {
             let mut entry = state.entry(now)?;
-            entry.insert("recall_count".into(), state.recall_count.into());
-            if let Some(at) = &state.last_recalled {
+            if let Some((count, at)) = &state.usage {
+                entry.insert("recall_count".into(), (*count).into());
                 entry.insert("last_recalled_at".into(), at.text().into());
             }
             Ok(Value::Object(entry))

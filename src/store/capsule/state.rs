@@ -58,7 +58,7 @@ pub struct State {
     pub session_id: Option<String>,
     /// Its tier now.
     pub tier: Tier,
-    /// Target of a `supersedes` edge.
+    /// Target of a `supersedes` edge, as far as that is asked for.
     pub superseded: bool,
     /// Its label, the reach of it, and since when.
     pub classification: Option<(Kind, Scope, Stamp)>,
@@ -66,10 +66,8 @@ pub struct State {
     pub epistemics: Option<(Epistemics, Stamp)>,
     /// When the fact was.
     pub event: Option<(Stamp, Stamp)>,
-    /// How often it was recalled.
-    pub recall_count: i64,
-    /// When last.
-    pub last_recalled: Option<Stamp>,
+    /// How often it was recalled, and when last; none when it never was, or nobody asked.
+    pub usage: Option<(i64, Stamp)>,
     /// Whether its newest pin event pins it.
     pub pinned: bool,
     /// Its newest verdict.
@@ -79,7 +77,7 @@ pub struct State {
 /// Columns that `state.sql` selects.
 pub const COLUMNS: i32 = 30;
 
-fn word<T>(word: &str, from_word: impl Fn(&str) -> Option<T>) -> Result<T> {
+pub(super) fn word<T>(word: &str, from_word: impl Fn(&str) -> Option<T>) -> Result<T> {
     from_word(word).ok_or_else(|| Error::Internal(format!("stored word {word:?}")))
 }
 
@@ -142,8 +140,7 @@ impl State {
             classification,
             epistemics,
             event: written(row, 25)?.zip(written(row, 26)?),
-            recall_count: row.need(27)?,
-            last_recalled: row.get(28).map(stamp_of),
+            usage: Some(row.need(27)?).zip(row.get(28).map(stamp_of)),
             pinned: row.need(29)?,
             verdict: row.get(30),
         })

@@ -117,4 +117,31 @@ select me.embed_pending() -> 'failed' as failed;
 set local me.embed_sync = on;
 select me.capsule_ingest('The heron nests in March.', 's', 'a') -> 'captured' as captured;
 select count(*) as waiting from me.embedding_queue as q where q.outcome is null;
+
+-- What others are grounded in is the mission, and open efforts that are grounded in nothing show where there is one; as far as
+-- the caller may read who is grounded in what.
+select me.space_create('plans') ->> 'slug' as slug;
+set local me.space = 'plans';
+select me.capsule_ingest(items => '[
+  {"content": "Bring the herons back.", "source": "s", "anchor": "a", "project_id": "aims"},
+  {"content": "Build nests.", "source": "s", "anchor": "b", "project_id": "works", "kind": "epic"},
+  {"content": "Count the cranes.", "source": "s", "anchor": "c", "project_id": "works", "kind": "epic"}]') -> 'captured' as captured;
+create view pg_temp.planned as select key, jsonb_path_query_array(value, '$[*].id') as ids
+  from jsonb_each(me.capsule_digest()) where key in ('mission', 'unanchored', 'open_efforts') order by key;
+select * from pg_temp.planned;
+select me.capsule_relate('grounded_in', 'cap-2', 'cap-1') -> 'recorded' as recorded;
+select * from pg_temp.planned;
+create role capsule_aims;
+create role capsule_works;
+select me.access_grant('capsule_aims', '/capsules/aims', 'read') is not null as made;
+select me.access_grant('capsule_works', '/capsules/works', 'read') is not null as made;
+set local role capsule_aims;
+select key, jsonb_path_query_array(value, '$[*].id') as ids
+from jsonb_each(me.capsule_digest()) where key in ('mission', 'unanchored', 'open_efforts') order by key;
+set local role capsule_works;
+select key, jsonb_path_query_array(value, '$[*].id') as ids
+from jsonb_each(me.capsule_digest()) where key in ('mission', 'unanchored', 'open_efforts') order by key;
+reset role;
+select me.capsule_ingest('Bring the storks back.', 's', 'a', project_id => 'aims', supersedes => 'cap-1') #>> '{outcomes,0,id}' as id;
+select * from pg_temp.planned;
 rollback;
