@@ -137,7 +137,8 @@ const SOURCE: &str = "qwvledger";
 fn tables_with(client: &mut Client, text: &str) -> BTreeSet<String> {
     let tables = client
         .query(
-            "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            "select distinct coalesce(pg_partition_root(c.oid), c.oid::regclass)::text
+             from pg_class c join pg_namespace n on n.oid = c.relnamespace
              where c.relkind in ('r', 'm') and n.nspname not in ('information_schema')
                and has_table_privilege(c.oid, 'select')",
             &[],
@@ -154,12 +155,14 @@ fn tables_with(client: &mut Client, text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Relations of the database, indexes and toasted values included, whose files hold a text.
+/// Relations of the database, indexes and toasted values included, whose files hold a text. A partition goes by the name of
+/// the whole.
 fn files_with(client: &mut Client, text: &str) -> BTreeSet<String> {
     client.batch_execute("checkpoint").unwrap();
     client
         .query(
-            "select c.relname::text from pg_class c
+            "select (select w.relname::text from pg_class w where w.oid = coalesce(pg_partition_root(c.oid), c.oid))
+             from pg_class c
              where c.relkind in ('r', 'i', 't', 'm') and pg_relation_filepath(c.oid) is not null
                and position(convert_to($1, 'UTF8') in pg_read_binary_file(pg_relation_filepath(c.oid), 0,
                  pg_relation_size(c.oid), true)) > 0",

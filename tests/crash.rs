@@ -164,7 +164,7 @@ fn whole(client: &mut Client) {
     }
     // A row for whom no memory stands. What remembers the gone does so on purpose: history, tombstones, what is to be erased.
     let sidecars = "select c.relname::text from pg_class as c join pg_attribute as a on a.attrelid = c.oid
-        where c.relnamespace = 'me'::regnamespace and c.relkind = 'r' and a.attname = 'memory_id'
+        where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'memory_id'
           and c.relname !~ '^(memory_event|capsule|erasure|embedding_queue|lexical)'";
     for row in client.query(sidecars, &[]).unwrap() {
         let table: String = row.get(0);

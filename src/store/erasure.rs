@@ -27,35 +27,50 @@ statement!(
     ["delete from me.erasure as e where e.xid < $1 and ($2 is null or e.at < $2)"],
     [INT8OID, TIMESTAMPTZOID]
 );
-statement!(
-    /// Every table of ours, those of the vectors among them.
-    TABLES,
-    ["select c.oid from pg_catalog.pg_class as c
-      where c.relnamespace = (select n.oid from pg_catalog.pg_namespace as n where n.nspname = 'me')
-        and c.relkind = 'r' and c.relpersistence = 'p' order by c.oid"],
-    []
-);
+/// Every table of ours that holds rows, those of the vectors among them: of one that is cut into partitions, these.
+macro_rules! own {
+    () => {
+        "own as (
+           select distinct l.oid, l.reltoastrelid
+           from pg_catalog.pg_class as c
+           left join lateral pg_catalog.pg_partition_tree(c.oid) as t on t.isleaf
+           join pg_catalog.pg_class as l on l.oid = coalesce(t.relid, c.oid)
+           where c.relnamespace = (select n.oid from pg_catalog.pg_namespace as n where n.nspname = 'me')
+             and l.relkind = 'r' and l.relpersistence = 'p'
+         )"
+    };
+}
+
+statement!(TABLES, ["with ", own!(), " select o.oid from own as o order by o.oid"], []);
 statement!(
     /// The same with what belongs to them: long values, and every index.
     FILES,
-    ["with own as (
-        select c.oid, c.reltoastrelid from pg_catalog.pg_class as c
-        where c.relnamespace = (select n.oid from pg_catalog.pg_namespace as n where n.nspname = 'me')
-          and c.relkind = 'r' and c.relpersistence = 'p'
-      ), stored (oid) as (
-        select o.oid from own as o union all select o.reltoastrelid from own as o where o.reltoastrelid <> 0
-      )
-      select s.oid from stored as s
-      union all
-      select i.indexrelid from stored as s join pg_catalog.pg_index as i on i.indrelid = s.oid
-      order by 1"],
+    [
+        "with ",
+        own!(),
+        ", stored (oid) as (
+          select o.oid from own as o union all select o.reltoastrelid from own as o where o.reltoastrelid <> 0
+        )
+        select s.oid from stored as s
+        union all
+        select i.indexrelid from stored as s join pg_catalog.pg_index as i on i.indrelid = s.oid
+        order by 1"
+    ],
     []
 );
 statement!(
-    /// When the memories were vacuumed last.
+    /// When the memories were vacuumed last, all of them.
     VACUUMED,
-    ["select greatest(pg_catalog.pg_stat_get_last_vacuum_time('me.memory'::pg_catalog.regclass),
-        pg_catalog.pg_stat_get_last_autovacuum_time('me.memory'::pg_catalog.regclass))"],
+    ["select case when pg_catalog.bool_and(v.at is not null) then min(v.at) end
+      from (
+        select greatest(pg_catalog.pg_stat_get_last_vacuum_time(m.oid), pg_catalog.pg_stat_get_last_autovacuum_time(m.oid)) as at
+        from (
+          select 'me.memory'::pg_catalog.regclass::pg_catalog.oid as oid
+          where not exists (select from pg_catalog.pg_partition_tree('me.memory'::pg_catalog.regclass))
+          union all
+          select t.relid from pg_catalog.pg_partition_tree('me.memory'::pg_catalog.regclass) as t where t.isleaf
+        ) as m
+      ) as v"],
     []
 );
 

@@ -123,7 +123,7 @@ impl Database {
         let mut client = self.admin();
         let tables = client
             .query(
-                "select c.relname::text from pg_class c where c.relnamespace = 'me'::regnamespace and c.relkind = 'r'
+                "select c.relname::text from pg_class c where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p')
                    and c.relname <> 'audit_seal' and c.relname not like 'lexical%' order by 1",
                 &[],
             )
