@@ -57,6 +57,50 @@ comment on column me.stat_spaces.history_rows is 'Events of its memories.';
 comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';
 grant select on me.stat_spaces to public;
 
+-- What is shown depends on the tree that lets the caller read it, so that no condition is tried on hidden rows.
+create or replace view me.memories with (security_barrier) as
+select
+  (r.space collate "C") || '' as space,
+  m.id,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then me._tree_display(m.tree::text, (select me._home_label())) end as tree,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.name end as name,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.content end as content,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.meta end as meta,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.temporal end as temporal,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.version end as version,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then replace(m.version_hash::text, '-', '') end as version_hash,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then exists (
+    select from me.embedding_use as u
+    join me.embedded as e on e.space = u.space and e.memory_id = m.id and e.model = u.model
+    where u.space = m.space and u.state = 'current' and e.content_version = m.content_version) end as has_embedding,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.created_at end as created_at,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.created_by end as created_by,
+  case when m.tree operator(@extschema:ltree@.<@) r.tree then m.updated_at end as updated_at
+from (select t.space, t.tree::@extschema:ltree@.ltree from me.readable_trees() as t offset 0) as r
+join me.memory as m on m.space = r.space and m.tree operator(@extschema:ltree@.<@) r.tree;
+create or replace view me.memory_events with (security_barrier) as
+select
+  (r.space collate "C") || '' as space,
+  e.event_id,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.at end as at,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.operation end as operation,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.operation_id end as operation_id,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.cause end as cause,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.actor_id end as actor_id,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.actor_name end as actor_name,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.api_key_id end as api_key_id,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.api_key_name end as api_key_name,
+  e.memory_id,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then me._tree_display(e.tree::text, (select me._home_label())) end as tree,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.name end as name,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.meta end as meta,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.temporal end as temporal,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then nullif(e.content, '') end as content,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then e.version end as version,
+  case when e.tree operator(@extschema:ltree@.<@) r.tree then replace(e.version_hash::text, '-', '') end as version_hash
+from (select t.space, t.tree::@extschema:ltree@.ltree from me.readable_trees() as t offset 0) as r
+join me.memory_event as e on e.space = r.space and e.tree operator(@extschema:ltree@.<@) r.tree;
+
 -- The lexical index: lists of the memories that hold a lexeme, in segments that never change, beside the lexemes
 -- themselves. What is not in it yet, or not any more, stands in the tail; docs/lexical-index.md.
 
