@@ -20,7 +20,30 @@ impl AsOwner {
             let guard = Self { caller, context, guc_nest: pg_sys::NewGUCNestLevel() };
             pg_sys::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32);
             restrict_search_path();
+            say_nothing_of_plans();
             guard
+        }
+    }
+}
+
+/// Settings that anybody may switch on show whole plans to the client, with the values of their parameters: in here that
+/// would be the key of a space's fingerprints, or what the planner believes of rows that the caller may not read.
+///
+/// # Safety
+/// Called inside the GUC nest level that `enter` opened.
+unsafe fn say_nothing_of_plans() {
+    // SAFETY: plain reads of the backend's settings.
+    let shown = unsafe {
+        [
+            (pg_sys::Debug_print_parse, c"debug_print_parse"),
+            (pg_sys::Debug_print_rewritten, c"debug_print_rewritten"),
+            (pg_sys::Debug_print_plan, c"debug_print_plan"),
+            (pg_sys::trace_sort, c"trace_sort"),
+        ]
+    };
+    for (on, setting) in shown {
+        if on {
+            set_until_dropped(setting, c"off");
         }
     }
 }
