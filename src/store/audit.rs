@@ -4,6 +4,7 @@ use super::caller;
 use super::capsule;
 use super::session::{self, NO_SPACE, Session};
 use super::spi::{Row, arg};
+use super::turn::Turn;
 use super::upkeep::{self, Answer, Look, Piece};
 use crate::domain::audit::{
     Fault, Hash, PROBLEMS, Present, SEAL_EVENTS, Seal, SealKind, chain_fault, compare, hex,
@@ -21,12 +22,6 @@ statement!(
     LOCK_CHAIN,
     ["select 1 from me.space as s where s.slug = $1 for no key update"],
     [TEXTOID]
-);
-statement!(
-    /// The chain of what belongs to no space has no row to lock.
-    LOCK_CHAIN_OUTSIDE,
-    ["select pg_catalog.pg_advisory_xact_lock(1835361639, 2)"],
-    []
 );
 statement!(
     LAST,
@@ -169,9 +164,10 @@ fn now() -> Instant {
 /// Locks the chain of the session's space for the rest of the transaction and answers with its end.
 fn lock_tip(session: &Session) -> Result<Tip> {
     match session.space() {
-        NO_SPACE => session.db().run(&LOCK_CHAIN_OUTSIDE, &[])?,
-        space => session.db().run(&LOCK_CHAIN, &[arg(space)])?,
-    };
+        // The chain of what belongs to no space has no row to lock.
+        NO_SPACE => Turn::Outside.wait(),
+        space => drop(session.db().run(&LOCK_CHAIN, &[arg(space)])?),
+    }
     let Some(row) = session.db().row(&LAST, &[arg(session.space())])? else {
         return Ok(Tip { number: 0, end: 0, hash: None });
     };

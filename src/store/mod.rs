@@ -56,6 +56,7 @@ mod threads;
 pub mod timestamp;
 pub mod transfer;
 pub mod tsvector;
+mod turn;
 pub mod upkeep;
 mod uuid_v7;
 mod winners;

@@ -8,6 +8,7 @@ use super::operation::Operation;
 use super::owner;
 use super::session::{Session, stored_tree};
 use super::spi::{Row, Rows, arg, unique_violation_as};
+use super::turn::Turn;
 use crate::domain::access::Level;
 use crate::domain::filter::{Criteria, Scope, TreeFilter};
 use crate::domain::memory::{Meta, Name};
@@ -38,13 +39,6 @@ filtered!(
     []
 );
 
-statement!(
-    /// One change of subtrees at a time in a space, until the transaction ends. Two moves that go each to where the other
-    /// comes from hold the rows of the one's slots and want the other's: no order of rows keeps them from a deadlock.
-    IN_TURN,
-    ["select pg_catalog.pg_advisory_xact_lock(1835361640, pg_catalog.hashtext($1))"],
-    [TEXTOID]
-);
 filtered!(
     /// Locks the rows in key order, as batches do: two calls over the same rows wait for each other.
     LOCK,
@@ -161,12 +155,14 @@ struct Locked {
     extent: [usize; 2],
 }
 
-fn in_turn(session: &Session) -> Result<()> {
-    session.db().run(&IN_TURN, &[arg(session.space())]).map(|_| ())
+/// One change of subtrees at a time in a space, until the transaction ends. Two moves that go each to where the other
+/// comes from hold the rows of the one's slots and want the other's: no order of rows keeps them from a deadlock.
+fn in_turn(session: &Session) {
+    Turn::Subtrees(session.space()).wait();
 }
 
 fn lock(session: &Session, filter: &Filter) -> Result<Locked> {
-    in_turn(session)?;
+    in_turn(session);
     let row = first(filter.run(session.db(), &LOCK, [], 1)?)?;
     Ok(Locked {
         ids: row.raw(1),
@@ -349,7 +345,7 @@ pub fn delete_orphans(
     let statement = if dry_run {
         &ORPHANS
     } else {
-        in_turn(session)?;
+        in_turn(session);
         &LOCK_ORPHANS
     };
     let filter = Filter::subtree(session, root).with_meta(meta);

@@ -8,15 +8,10 @@ use crate::statement;
 use crate::store::caller;
 use crate::store::session::{self, Session};
 use crate::store::spi::arg;
+use crate::store::turn::Turn;
 use pgrx::pg_sys::panic::ErrorReport;
 
 statement!(WORK, [include_str!("work.sql")], []);
-statement!(
-    /// One worker in a database: until the process ends.
-    ALONE,
-    ["select pg_catalog.pg_try_advisory_lock(1835361639, 1)"],
-    []
-);
 statement!(
     /// What the last worker held when it died.
     ORPHANS,
@@ -58,10 +53,7 @@ type Answer<T> = std::result::Result<T, ErrorReport>;
 
 /// Whether this process is the only worker of its database; it stays so.
 pub fn alone() -> Answer<bool> {
-    caller::background(|caller| {
-        let row = caller.db().row(&ALONE, &[])?;
-        Ok(row.and_then(|row| row.get(1)).unwrap_or(false))
-    })
+    caller::background(|_| Ok(Turn::Worker.take()))
 }
 
 /// Makes claimable at once what a worker held when it died; how many entries that were.
