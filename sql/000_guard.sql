@@ -39,6 +39,25 @@ begin
       message = 'schema "me" belongs to somebody else, or somebody else may create objects in it',
       hint = 'Drop that schema first: CREATE EXTENSION memory_engine makes it anew.';
   end if;
+  -- Who owns an extension that ours is built upon, or the schema it is in, may drop it, and ours with everything in it:
+  -- the server asks the owner of what is dropped, and nobody of what goes with it. Anybody who may create in the
+  -- database can have made ltree.
+  if exists (
+    select from pg_catalog.pg_extension as e
+    join pg_catalog.pg_namespace as n on n.oid operator(pg_catalog.=) e.extnamespace
+    join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) any (array[e.extowner, n.nspowner])
+    where e.extname operator(pg_catalog.=) any (array['ltree', 'vector'])
+      and not r.rolsuper
+      and r.rolname operator(pg_catalog.<>) all (array[current_user, 'pg_database_owner'])
+      and not exists (
+        select from pg_catalog.pg_database as d
+        where d.datname operator(pg_catalog.=) pg_catalog.current_database() and d.datdba operator(pg_catalog.=) r.oid)
+  ) then
+    raise exception using
+      errcode = 'insufficient_privilege',
+      message = 'extension ltree or vector, or the schema it is in, belongs to somebody who could drop memory_engine with it',
+      hint = 'REASSIGN OWNED BY that role TO a superuser, or drop the extension: CREATE EXTENSION memory_engine CASCADE makes it anew.';
+  end if;
 end
 $$;
 

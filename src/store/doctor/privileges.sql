@@ -19,6 +19,15 @@ cross join lateral (
 ) as r
 where c.relnamespace = 'me'::regnamespace and c.relkind in ('r', 'p') and a.grantee <> c.relowner
 union all
+select 'error', pg_catalog.format('%s may drop extension %s, and memory_engine with it', pg_catalog.pg_get_userbyid(r.oid), x.extname),
+  pg_catalog.format('REASSIGN OWNED BY %I TO %I;', pg_catalog.pg_get_userbyid(r.oid), pg_catalog.pg_get_userbyid(e.extowner))
+from pg_catalog.pg_extension as e
+join pg_catalog.pg_extension as x on x.extname in ('ltree', 'vector')
+join pg_catalog.pg_namespace as n on n.oid = x.extnamespace
+join pg_catalog.pg_roles as r on r.oid in (x.extowner, n.nspowner)
+where e.extname = 'memory_engine' and not r.rolsuper and r.oid <> e.extowner and r.rolname <> 'pg_database_owner'
+  and r.oid <> (select d.datdba from pg_catalog.pg_database as d where d.datname = pg_catalog.current_database())
+union all
 select 'error', pg_catalog.format('everybody may call me.%I()', p.proname),
   pg_catalog.format('REVOKE EXECUTE ON FUNCTION me.%I FROM PUBLIC; and grant it by name.', p.proname)
 from pg_catalog.pg_proc as p
