@@ -300,6 +300,8 @@ fn settle_clash(
     match settle(clash, mode) {
         Settlement::Refuse => Err(taken()),
         Settlement::Skip => Ok(Some((Status::Skipped, id))),
+        // Where the holder is, is nothing for a caller who may not read it: that the id is taken is all there is to say.
+        Settlement::Replace if !session.rights().allow(Level::Read, &row.tree) => Err(taken()),
         Settlement::Replace => {
             session.require(Level::Write, &row.tree)?;
             let updated = replace(session, operation, id, &row, memory)?;

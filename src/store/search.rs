@@ -9,7 +9,9 @@ use super::session::Session;
 use super::spi::in_memory_above;
 use super::spi::{Row, arg};
 use super::{fulltext, record, threads, winners};
+use crate::domain::access::Level;
 use crate::domain::invalid::{Invalid, excerpt};
+use crate::domain::path::TreePath;
 use crate::domain::search::blend::{self, Evidence};
 use crate::domain::search::bm25::Scored;
 use crate::domain::search::grep::Pattern;
@@ -160,11 +162,8 @@ impl Run<'_> {
     fn fulltext(&mut self, words: &Words, limit: usize) -> Result<fulltext::Found> {
         let begun = Instant::now();
         let found = fulltext::find(self.session, self.filter, &self.also, words, limit)?;
-        let details = [
-            ("terms", found.query.terms.len() as f64),
-            ("scored", found.scored as f64),
-            ("memories", found.query.corpus.0),
-        ];
+        let mut details = vec![("terms", found.query.terms.len() as f64), ("scored", found.scored as f64)];
+        details.extend(self.of_whole_space("memories", found.query.corpus.0));
         self.note("fulltext", found.plan, found.best.len(), begun, &details);
         Ok(found)
     }
@@ -173,8 +172,14 @@ impl Run<'_> {
         let begun = Instant::now();
         let threshold = self.request.threshold;
         let found = semantic::find(self.session, self.filter, &self.also, target, threshold, limit)?;
-        self.note("semantic", found.plan, found.best.len(), begun, &[("estimate", found.estimate.round())]);
+        let details: Vec<_> = self.of_whole_space("estimate", found.estimate.round()).into_iter().collect();
+        self.note("semantic", found.plan, found.best.len(), begun, &details);
         Ok(found.best)
+    }
+
+    /// A detail that tells something of every row of the space: for callers who may read every row.
+    fn of_whole_space(&self, name: &'static str, value: f64) -> Option<(&'static str, f64)> {
+        self.session.rights().allow(Level::Read, &TreePath::root()).then_some((name, value))
     }
 
     /// Fusion by score, over what the arms found and its neighbours in threads.

@@ -1,6 +1,6 @@
 //! A condition on metadata, written as an SQL/JSON path (SRCH-22).
 
-use crate::domain::invalid::Invalid;
+use crate::domain::invalid::{Invalid, excerpt};
 use crate::domain::memory::check_no_nul;
 
 /// The text of a predicate. Whether it parses is for PostgreSQL to say.
@@ -22,6 +22,14 @@ impl MetaPredicate {
             ));
         }
         check_no_nul(argument, &text)?;
+        if names_variable(&text) {
+            return Err(Invalid::new(
+                argument,
+                "SRCH-22",
+                format!("argument \"{argument}\" names a variable, and there are none: {}", excerpt(&text)),
+                "Write values into the path, as in '$.status == \"open\"'.",
+            ));
+        }
         Ok(Self(text))
     }
 
@@ -45,6 +53,41 @@ impl MetaPredicate {
     }
 }
 
+/// Whether a variable stands in a path. The server would refuse it at the first row it looks at, which tells whether
+/// there is one, also among those that the caller may not read.
+fn names_variable(text: &str) -> bool {
+    let mut rest = text.chars().peekable();
+    let (mut in_string, mut in_comment) = (false, false);
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
+        match c {
+            '*' if in_comment && next == Some('/') => {
+                rest.next();
+                in_comment = false;
+            }
+            _ if in_comment => {}
+            // Whatever is escaped ends nothing.
+            '\\' => {
+                rest.next();
+            }
+            '"' => in_string = !in_string,
+            _ if in_string => {}
+            '/' if next == Some('*') => {
+                rest.next();
+                in_comment = true;
+            }
+            '$' if next.is_some_and(|next| next == '"' || is_of_name(next)) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a character may stand in a name of a path as it is.
+fn is_of_name(c: char) -> bool {
+    !"?%$.[]{}()|&!=<>@#,*:-+/\\\" \t\n\r\u{c}".contains(c)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +100,35 @@ mod tests {
         }
         assert!(MetaPredicate::parse("meta_predicate", "$.a\0".to_owned()).is_err());
         assert_eq!(MetaPredicate::parse("m", "$.a == 1".to_owned()).unwrap().as_str(), "$.a == 1");
+    }
+
+    #[test]
+    fn a_variable_is_refused_wherever_it_stands() {
+        for text in [
+            "$x == 1",
+            "$.a == $x",
+            "$1",
+            "$\"x\" == 1",
+            "$.a /* b */ == $b",
+            "@.a == $ä",
+            "\"\\\"\" == $x",
+            "strict $a",
+        ] {
+            let refusal = MetaPredicate::parse("meta_predicate", text.to_owned()).unwrap_err();
+            assert_eq!(refusal.rule, "SRCH-22", "{text}");
+        }
+        for text in [
+            "$.a == \"$x\"",
+            "$ == 1",
+            "$.\"$x\" == 1",
+            "$[*] ? (@ == 1)",
+            "$ /* $x */ .a == 1",
+            "$.a == \"\\\"$x\"",
+            "$-1 == $",
+            "$",
+        ] {
+            assert!(MetaPredicate::parse("meta_predicate", text.to_owned()).is_ok(), "{text}");
+        }
     }
 
     #[test]
