@@ -7,7 +7,9 @@ use crate::log;
 use crate::options::{Listen, Options};
 use crate::outcome::{Failure, Refusal};
 use crate::server::MemoryServer;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, TRANSFER_ENCODING, WWW_AUTHENTICATE,
+};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -198,6 +200,15 @@ fn is_about_the_key(refusal: &Refusal) -> bool {
 
 impl Gateway {
     async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Answer {
+        // Where such a message ends is told by one server thus and by another otherwise: what follows it is not read.
+        let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
+        if codings.next().is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+            || codings.next().is_some()
+        {
+            let mut answer = plain(StatusCode::BAD_REQUEST, "Transfer-Encoding may be chunked, once.");
+            answer.headers_mut().insert(CONNECTION, http::HeaderValue::from_static("close"));
+            return answer;
+        }
         if request.uri().path() != PATH {
             return plain(StatusCode::NOT_FOUND, "The protocol is spoken at /mcp.");
         }
