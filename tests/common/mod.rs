@@ -18,6 +18,7 @@ pub mod server;
 pub mod steps;
 pub mod stub;
 pub mod tls;
+pub mod vault;
 
 use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use serde_json::Value;
