@@ -485,6 +485,26 @@ fn what_is_hidden_answers_like_what_is_not_there() {
             assert!(!answer.contains("secret") && !answer.contains("launch"), "{sql}: {answer}");
         }
     }
+    // The nearest by far is hidden, for every kind of search.
+    for search in [
+        "embedding => '{1,0}'",
+        "embedding => '{1,0}', \"limit\" => 1",
+        "embedding => '{1,0}', fulltext => 'launch code number'",
+        "embedding => '{1,0}', fulltext => 'launch code number', fusion => 'blend'",
+        "embedding => '{1,0}', grep => 'code'",
+        "embedding => '{1,0}', meta => '{\"owner\": \"launch code\"}'",
+        "fulltext => 'launch', \"limit\" => 1000",
+        "order_by => 'asc', tree => '*'",
+        "temporal => '{\"before\": \"2030-01-01T00:00Z\"}'",
+    ] {
+        for call in [
+            format!("me.memory_search({search})"),
+            format!("(select array_agg(s::text) from me.search({search}) as s)"),
+        ] {
+            let found = text(&mut member, &format!("select {call}"));
+            assert!(!found.contains(HIDDEN) && !found.contains("secret"), "{search}: {found}");
+        }
+    }
     // Plans of a search count what the caller may find.
     let explained = text(&mut member, "select me.search_explain(fulltext => 'number', embedding => '{1,0}')");
     assert!(!explained.contains("memories") && !explained.contains("estimate"), "{explained}");
