@@ -248,10 +248,10 @@ fn conditions_of_ones_own_meet_no_hidden_row() {
     // A plan that a superuser made in this session, or a view of a superuser's, shows no more either.
     let mut admin = vault.database.admin();
     admin
-        .batch_execute(&format!(
+        .batch_execute(
             "create view public.through as select * from me.memories; grant select on public.through to public;
              prepare p as select count(*) from me.memories; prepare q as select me.memory_count('*', space => 'vault') -> 'count'"
-        ))
+        )
         .unwrap();
     assert_ne!(text(&mut admin, "execute p"), "10");
     admin.batch_execute(&format!("set role \"{}\"", vault.member)).unwrap();

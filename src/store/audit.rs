@@ -166,7 +166,9 @@ fn lock_tip(session: &Session) -> Result<Tip> {
     match session.space() {
         // The chain of what belongs to no space has no row to lock.
         NO_SPACE => Turn::Outside.wait(),
-        space => drop(session.db().run(&LOCK_CHAIN, &[arg(space)])?),
+        space => {
+            session.db().run(&LOCK_CHAIN, &[arg(space)])?;
+        }
     }
     let Some(row) = session.db().row(&LAST, &[arg(session.space())])? else {
         return Ok(Tip { number: 0, end: 0, hash: None });
