@@ -56,15 +56,15 @@ create table me.lexical_page (
   first bytea,
   body bytea storage external not null,
   constraint lexical_page_pkey primary key (space, segment, kind, number),
-  constraint lexical_page_kind_check check (kind between 0 and 3)
+  constraint lexical_page_kind_check check (kind between 0 and 5)
 ) with (toast_tuple_target = 8160);
 create index lexical_page_first_idx on me.lexical_page (space, segment, kind, first) where first is not null;
 comment on table me.lexical_page is 'The pages of the segments.';
 comment on column me.lexical_page.space is 'Slug of the space.';
 comment on column me.lexical_page.segment is 'The segment.';
-comment on column me.lexical_page.kind is 'What it holds: 0 lexemes with their short lists, 1 parts of long lists, 2 ids, 3 lengths.';
+comment on column me.lexical_page.kind is 'What it holds: 0 lexemes with their short lists, 1 parts of long lists, 2 ids, 3 lengths, 4 what the pages of lexemes begin with, 5 what those of ids do.';
 comment on column me.lexical_page.number is 'Its number among those of its kind.';
-comment on column me.lexical_page.first is 'The first lexeme, or id, in it.';
+comment on column me.lexical_page.first is 'The first lexeme or id that it knows, where pages are found by that.';
 comment on column me.lexical_page.body is 'The bytes, as src/domain/lexical writes them.';
 
 select pg_catalog.pg_extension_config_dump('me.lexical_tail', '');

@@ -123,7 +123,12 @@ select
     (select e.at from me.memory_event as e where e.space = s.space order by e.event_id desc limit 1),
     (select e.at from me.access_event as e where e.space = s.space order by e.event_id desc limit 1)) as last_write,
   h.events as history_rows,
-  h.content_bytes as history_bytes
+  h.content_bytes as history_bytes,
+  l.memories as lexical_memories,
+  w.memories as lexical_waiting,
+  l.dead::float8 / nullif(l.memories + l.dead, 0) as lexical_stale_share,
+  (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.lexical_page as p
+    where p.space = s.space) as lexical_bytes
 from me._managed_spaces() as s
 left join me.embedding_use as u on u.space = s.space and u.state = 'current'
 cross join lateral (
@@ -140,7 +145,18 @@ cross join lateral (
     coalesce(pg_catalog.sum(pg_catalog.octet_length(e.content)), 0)::bigint as content_bytes
   from me.memory_event as e
   where e.space = s.space
-) as h;
+) as h
+cross join lateral (
+  select coalesce(pg_catalog.sum(g.memories - g.dead_memories), 0)::bigint as memories,
+    coalesce(pg_catalog.sum(g.dead_memories), 0)::bigint as dead
+  from me.lexical_segment as g
+  where g.space = s.space
+) as l
+cross join lateral (
+  select pg_catalog.count(distinct t.memory_id) as memories
+  from me.lexical_tail as t
+  where t.space = s.space
+) as w;
 comment on view me.stat_spaces is 'How large each space is that the caller manages. Counts its rows: for dashboards by the minute, not by the second.';
 comment on column me.stat_spaces.space is 'Slug of the space.';
 comment on column me.stat_spaces.memories is 'Live memories.';
@@ -150,3 +166,7 @@ comment on column me.stat_spaces.embedded_share is 'The part of them, from 0 to 
 comment on column me.stat_spaces.last_write is 'When something was last written: a memory, a roster, a grant.';
 comment on column me.stat_spaces.history_rows is 'Events of its memories.';
 comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';
+comment on column me.stat_spaces.lexical_memories is 'Memories in the lexical index.';
+comment on column me.stat_spaces.lexical_waiting is 'Memories whose changes it has not taken in yet.';
+comment on column me.stat_spaces.lexical_stale_share is 'The part of it, from 0 to 1, that is of memories changed or gone since; null while it is empty.';
+comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages.';

@@ -146,7 +146,7 @@ comment on function me.gateway_add is 'Lets a role act for application users by 
 comment on function me.gateway_remove is 'Takes that away from a role. Superusers only.';
 comment on function me.group_member_add is 'Puts an application user into a group; roles are put there by GRANT.';
 comment on function me.group_member_remove is 'Takes an application user out of a group.';
-comment on function me.lexical_maintain is 'Brings the lexical index of a space up to date: takes in up to limit (5000) memories, merges segments; rebuild makes it anew.';
+comment on function me.lexical_maintain is 'Brings the lexical index of a space up to date: takes in up to limit (100000) memories, merges segments; rebuild makes it anew.';
 comment on function me.lexical_status is 'What the lexical index of a space holds, and how many memories wait for it.';
 comment on function me.audit_seal is 'Seals the events that are surely there: each seal hashes their digests and the seal before.';
 comment on function me.audit_verify is 'Recomputes every seal and every event and names what differs.';

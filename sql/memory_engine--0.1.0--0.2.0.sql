@@ -17,46 +17,6 @@ revoke all on function me._managed_spaces from public;
 grant execute on function me._managed_spaces to public;
 comment on function me._managed_spaces is 'Internal: the spaces the caller manages.';
 
-create view me.stat_spaces with (security_barrier) as
-select
-  s.space,
-  m.memories,
-  m.content_bytes,
-  u.model,
-  case when u.model is not null and m.memories > 0 then m.embedded::float8 / m.memories end as embedded_share,
-  greatest(
-    (select e.at from me.memory_event as e where e.space = s.space order by e.event_id desc limit 1),
-    (select e.at from me.access_event as e where e.space = s.space order by e.event_id desc limit 1)) as last_write,
-  h.events as history_rows,
-  h.content_bytes as history_bytes
-from me._managed_spaces() as s
-left join me.embedding_use as u on u.space = s.space and u.state = 'current'
-cross join lateral (
-  select pg_catalog.count(*) as memories,
-    coalesce(pg_catalog.sum(pg_catalog.octet_length(c.content)), 0)::bigint as content_bytes,
-    pg_catalog.count(e.memory_id) as embedded
-  from me.memory as c
-  left join me.embedded as e
-    on e.space = c.space and e.memory_id = c.id and e.model = u.model and e.content_version = c.content_version
-  where c.space = s.space
-) as m
-cross join lateral (
-  select pg_catalog.count(*) as events,
-    coalesce(pg_catalog.sum(pg_catalog.octet_length(e.content)), 0)::bigint as content_bytes
-  from me.memory_event as e
-  where e.space = s.space
-) as h;
-comment on view me.stat_spaces is 'How large each space is that the caller manages. Counts its rows: for dashboards by the minute, not by the second.';
-comment on column me.stat_spaces.space is 'Slug of the space.';
-comment on column me.stat_spaces.memories is 'Live memories.';
-comment on column me.stat_spaces.content_bytes is 'Bytes of their content.';
-comment on column me.stat_spaces.model is 'The model it searches with.';
-comment on column me.stat_spaces.embedded_share is 'The part of them, from 0 to 1, that has a vector of it; null without a model or memories.';
-comment on column me.stat_spaces.last_write is 'When something was last written: a memory, a roster, a grant.';
-comment on column me.stat_spaces.history_rows is 'Events of its memories.';
-comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';
-grant select on me.stat_spaces to public;
-
 -- What is shown depends on the tree that lets the caller read it, so that no condition is tried on hidden rows.
 create or replace view me.memories with (security_barrier) as
 select
@@ -159,15 +119,15 @@ create table me.lexical_page (
   first bytea,
   body bytea storage external not null,
   constraint lexical_page_pkey primary key (space, segment, kind, number),
-  constraint lexical_page_kind_check check (kind between 0 and 3)
+  constraint lexical_page_kind_check check (kind between 0 and 5)
 ) with (toast_tuple_target = 8160);
 create index lexical_page_first_idx on me.lexical_page (space, segment, kind, first) where first is not null;
 comment on table me.lexical_page is 'The pages of the segments.';
 comment on column me.lexical_page.space is 'Slug of the space.';
 comment on column me.lexical_page.segment is 'The segment.';
-comment on column me.lexical_page.kind is 'What it holds: 0 lexemes with their short lists, 1 parts of long lists, 2 ids, 3 lengths.';
+comment on column me.lexical_page.kind is 'What it holds: 0 lexemes with their short lists, 1 parts of long lists, 2 ids, 3 lengths, 4 what the pages of lexemes begin with, 5 what those of ids do.';
 comment on column me.lexical_page.number is 'Its number among those of its kind.';
-comment on column me.lexical_page.first is 'The first lexeme, or id, in it.';
+comment on column me.lexical_page.first is 'The first lexeme or id that it knows, where pages are found by that.';
 comment on column me.lexical_page.body is 'The bytes, as src/domain/lexical writes them.';
 
 select pg_catalog.pg_extension_config_dump('me.lexical_tail', '');
@@ -183,11 +143,71 @@ create function me._lexical_bytes(space text) returns bigint
 language sql stable parallel safe
 return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1);
 comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have.';
+
+create view me.stat_spaces with (security_barrier) as
+select
+  s.space,
+  m.memories,
+  m.content_bytes,
+  u.model,
+  case when u.model is not null and m.memories > 0 then m.embedded::float8 / m.memories end as embedded_share,
+  greatest(
+    (select e.at from me.memory_event as e where e.space = s.space order by e.event_id desc limit 1),
+    (select e.at from me.access_event as e where e.space = s.space order by e.event_id desc limit 1)) as last_write,
+  h.events as history_rows,
+  h.content_bytes as history_bytes,
+  l.memories as lexical_memories,
+  w.memories as lexical_waiting,
+  l.dead::float8 / nullif(l.memories + l.dead, 0) as lexical_stale_share,
+  (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.lexical_page as p
+    where p.space = s.space) as lexical_bytes
+from me._managed_spaces() as s
+left join me.embedding_use as u on u.space = s.space and u.state = 'current'
+cross join lateral (
+  select pg_catalog.count(*) as memories,
+    coalesce(pg_catalog.sum(pg_catalog.octet_length(c.content)), 0)::bigint as content_bytes,
+    pg_catalog.count(e.memory_id) as embedded
+  from me.memory as c
+  left join me.embedded as e
+    on e.space = c.space and e.memory_id = c.id and e.model = u.model and e.content_version = c.content_version
+  where c.space = s.space
+) as m
+cross join lateral (
+  select pg_catalog.count(*) as events,
+    coalesce(pg_catalog.sum(pg_catalog.octet_length(e.content)), 0)::bigint as content_bytes
+  from me.memory_event as e
+  where e.space = s.space
+) as h
+cross join lateral (
+  select coalesce(pg_catalog.sum(g.memories - g.dead_memories), 0)::bigint as memories,
+    coalesce(pg_catalog.sum(g.dead_memories), 0)::bigint as dead
+  from me.lexical_segment as g
+  where g.space = s.space
+) as l
+cross join lateral (
+  select pg_catalog.count(distinct t.memory_id) as memories
+  from me.lexical_tail as t
+  where t.space = s.space
+) as w;
+comment on view me.stat_spaces is 'How large each space is that the caller manages. Counts its rows: for dashboards by the minute, not by the second.';
+comment on column me.stat_spaces.space is 'Slug of the space.';
+comment on column me.stat_spaces.memories is 'Live memories.';
+comment on column me.stat_spaces.content_bytes is 'Bytes of their content.';
+comment on column me.stat_spaces.model is 'The model it searches with.';
+comment on column me.stat_spaces.embedded_share is 'The part of them, from 0 to 1, that has a vector of it; null without a model or memories.';
+comment on column me.stat_spaces.last_write is 'When something was last written: a memory, a roster, a grant.';
+comment on column me.stat_spaces.history_rows is 'Events of its memories.';
+comment on column me.stat_spaces.history_bytes is 'Bytes of the content that these hold.';
+comment on column me.stat_spaces.lexical_memories is 'Memories in the lexical index.';
+comment on column me.stat_spaces.lexical_waiting is 'Memories whose changes it has not taken in yet.';
+comment on column me.stat_spaces.lexical_stale_share is 'The part of it, from 0 to 1, that is of memories changed or gone since; null while it is empty.';
+comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages.';
+grant select on me.stat_spaces to public;
 revoke all on function me._lexical_bytes from public;
 
 create function me.lexical_maintain("limit" integer default null, rebuild boolean default null, space text default null) returns jsonb
 language c volatile parallel unsafe as 'MODULE_PATHNAME', 'lexical_maintain_wrapper';
-comment on function me.lexical_maintain is 'Brings the lexical index of a space up to date: takes in up to limit (5000) memories, merges segments; rebuild makes it anew.';
+comment on function me.lexical_maintain is 'Brings the lexical index of a space up to date: takes in up to limit (100000) memories, merges segments; rebuild makes it anew.';
 revoke all on function me.lexical_maintain from public;
 
 create function me.lexical_status(space text default null) returns jsonb

@@ -49,6 +49,7 @@ extension_sql_file!(
     name = "views",
     requires = [
         "functions",
+        "lexical_tables",
         store::readable::readable_trees,
         store::readable::managed_spaces,
         store::readable::home_label

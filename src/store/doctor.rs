@@ -21,6 +21,7 @@ statement!(VECTOR_TABLES, [include_str!("doctor/vector_tables.sql")], []);
 table_statement!(ORPHAN_VECTORS, [include_str!("doctor/orphan_vectors.sql")], []);
 statement!(SEALS, [include_str!("doctor/seals.sql")], [FLOAT8OID]);
 statement!(TEXT, [include_str!("doctor/text.sql")], []);
+statement!(LEXICAL, [include_str!("doctor/lexical.sql")], [FLOAT8OID]);
 statement!(INDEXES, [include_str!("doctor/indexes.sql")], []);
 statement!(per call INDEX_ROWS, [include_str!("doctor/index_rows.sql")], []);
 statement!(ADMINS, [include_str!("doctor/admins.sql")], [TEXTOID]);
@@ -86,7 +87,7 @@ pub struct Host {
     pub preloaded: bool,
 }
 
-/// How long events may wait for their seal: long enough for a transaction that takes its time.
+/// How long events may wait for their seal, and changes for the lexical index: long enough for a transaction that takes its time.
 const UNSEALED: Duration = Duration::from_secs(3600);
 
 /// Runs the checks, in the order in which an operator should act. Objects of another version are not looked into.
@@ -114,6 +115,7 @@ pub fn examine(host: &Host) -> std::result::Result<(Vec<Finding>, Vec<Model>), E
         check("vector tables", &VECTOR_TABLES, &[], "every model has its table and index")?;
         check("seals", &SEALS, &[arg(unsealed)], "the history is sealed")?;
         check("text search", &TEXT, &[], "every space is indexed under its configuration")?;
+        check("lexical index", &LEXICAL, &[arg(unsealed)], "nothing waits longer than it should")?;
         check("indexes", &INDEXES, &[], "all are valid")?;
         check("rosters", &ADMINS, &[cluster], "every space has an admin, every grant a member")?;
         check("principals", &PRINCIPALS, &[cluster], "every role is there")?;

@@ -53,6 +53,18 @@ update me.space set text_config = 'simple';
 select * from pg_temp.look('text search');
 rollback;
 begin;
+insert into me.lexical_tail select 'default', '0190a1b2-0000-7000-8000-000000000000'::uuid, ('0190a1b2-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, true
+  from generate_series(1, 501) as n;
+select status from pg_temp.look('lexical index');
+update me.lexical_tail set memory_id = entry;
+select * from pg_temp.look('lexical index');
+delete from me.lexical_tail where memory_id = entry;
+select me.memory_create('two', '/share/b') is not null as made;
+select me.lexical_maintain()->'indexed' as indexed;
+delete from me.lexical_page where kind = 2;
+select * from pg_temp.look('lexical index');
+rollback;
+begin;
 update me.space_member set admin = false;
 create role doctor_guest;
 insert into me.principal select '0190a1b2-0000-7000-8000-000000000002', 'doctor_guest', 'user', 'doctor_guest'::regrole, cluster, now()
@@ -84,6 +96,9 @@ rollback;
 
 -- Sizes: of the spaces one manages.
 select space, memories, content_bytes, model, embedded_share, last_write is not null as written, history_rows, history_bytes from me.stat_spaces;
+select lexical_memories, lexical_waiting, lexical_stale_share, lexical_bytes from me.stat_spaces;
+select me.lexical_maintain()->'indexed' as indexed;
+select lexical_memories, lexical_waiting, lexical_stale_share, lexical_bytes > 0 as has_bytes from me.stat_spaces;
 select me.embedding_set((select id from me.memories), '{1,0}');
 select me.space_create('second', 'second') is not null as made;
 select space, memories, embedded_share, history_rows from me.stat_spaces order by space;
