@@ -18,6 +18,9 @@ use std::time::Duration;
 
 const SPACES: [(&str, usize); 3] = [("small", 30), ("middle", 600), ("large", 2500)];
 const TREES: usize = 12;
+/// How many kinds the metadata knows, and on how many days something was.
+const KINDS: usize = 5;
+const DAYS: usize = 28;
 /// What the caller with few grants may read.
 const GRANTED: [&str; 2] = ["share.t1", "share.t2.u1"];
 
@@ -49,6 +52,12 @@ impl Random {
         format!("share.t{}.u{}", self.below(TREES), self.below(3))
     }
 
+    /// Metadata and time of a memory.
+    fn rest(&mut self) -> (String, String) {
+        let day = 1 + self.below(DAYS);
+        (format!("{{\"k\":{}}}", self.below(KINDS)), format!("{{\"start\":\"2025-03-{day:02}T00:00:00Z\"}}"))
+    }
+
     fn space(&mut self) -> &'static str {
         SPACES[[0, 1, 1, 2, 2, 2][self.below(6)]].0
     }
@@ -59,7 +68,14 @@ fn fill(client: &mut Client, random: &mut Random) {
         client.execute("select me.space_create($1, $1)", &[&space]).unwrap();
         for _ in 0..count.div_ceil(500) {
             let items: Vec<String> = (0..count.min(500))
-                .map(|_| format!("{{\"content\":\"{}\",\"tree\":\"{}\"}}", random.text(), random.tree()))
+                .map(|_| {
+                    let (meta, time) = random.rest();
+                    format!(
+                        "{{\"content\":\"{}\",\"tree\":\"{}\",\"meta\":{meta},\"temporal\":{time}}}",
+                        random.text(),
+                        random.tree()
+                    )
+                })
                 .collect();
             let batch = format!("[{}]", items.join(","));
             client
@@ -72,6 +88,7 @@ fn fill(client: &mut Client, random: &mut Random) {
 /// One change, committed or not. What another writer holds or has taken away is refused, which is all right.
 fn write(client: &mut Client, random: &mut Random) {
     let space = random.space();
+    let (meta, time) = random.rest();
     let mut transaction = client.transaction().unwrap();
     let some = format!(
         "select id, version_hash from me.memories where space = '{space}' order by md5(id::text || '{}') limit 3",
@@ -79,19 +96,23 @@ fn write(client: &mut Client, random: &mut Random) {
     );
     let sql = match random.below(8) {
         0..=2 => format!(
-            "select me.memory_create(t.content, '{}', space => '{space}') from (values ('{}'), ('{}')) as t (content)",
+            "select me.memory_create(t.content, '{}', meta => '{meta}', temporal => '{time}', space => '{space}')
+             from (values ('{}'), ('{}')) as t (content)",
             random.tree(), random.text(), random.text()
         ),
         3..=4 => format!(
             "select me.memory_update(m.id, m.version_hash, content => '{}', space => '{space}') from ({some}) as m",
             random.text()
         ),
-        5 => format!("select me.memory_update(m.id, m.version_hash, tree => '{}', space => '{space}') from ({some}) as m", random.tree()),
+        5 => format!(
+            "select me.memory_update(m.id, m.version_hash, tree => '{}', meta => '{meta}', space => '{space}') from ({some}) as m",
+            random.tree()
+        ),
         6 => format!("select me.memory_delete(m.id, space => '{space}') from ({some}) as m"),
         // Deleted and made again under its id.
         _ => format!(
             "with gone as materialized (select m.id, me.memory_delete(m.id, space => '{space}') from ({some}) as m)
-             select me.memory_create('{}', '{}', id => g.id, space => '{space}') from gone as g",
+             select me.memory_create('{}', '{}', id => g.id, temporal => '{time}', space => '{space}') from gone as g",
             random.text(), random.tree()
         ),
     };
@@ -107,6 +128,9 @@ fn write(client: &mut Client, random: &mut Random) {
 struct Memory {
     id: String,
     tree: String,
+    /// Of its metadata, and the day it was on, from 0.
+    kind: Option<i32>,
+    day: Option<i32>,
     words: HashMap<String, f64>,
     length: f64,
 }
@@ -114,7 +138,9 @@ struct Memory {
 fn snapshot_of(client: &mut postgres::Transaction, space: &str) -> Vec<Memory> {
     client
         .query(
-            "select id::text, replace(ltrim(tree, '/'), '/', '.'), content from me.memories where space = $1 order by id",
+            "select id::text, replace(ltrim(tree, '/'), '/', '.'), content, (meta->>'k')::int,
+               extract(day from lower(temporal) at time zone 'UTC')::int
+             from me.memories where space = $1 order by id",
             &[&space],
         )
         .unwrap()
@@ -126,7 +152,7 @@ fn snapshot_of(client: &mut postgres::Transaction, space: &str) -> Vec<Memory> {
                 *words.entry(word.to_owned()).or_insert(0.0) += 1.0;
             }
             let length = words.values().sum();
-            Memory { id: row.get(0), tree: row.get(1), words, length }
+            Memory { id: row.get(0), tree: row.get(1), kind: row.get(3), day: row.get(4), words, length }
         })
         .collect()
 }
@@ -217,19 +243,31 @@ fn compare(
         query.sort();
         query.dedup();
         let limit = [1, 10, 10, 60][random.below(4)];
-        let tree = match random.below(4) {
-            0 => Some(format!("share.t{}", random.below(TREES))),
-            1 => Some(format!("share.t{}.u{}", random.below(TREES), random.below(3))),
-            _ => None,
+        let (t, u, k, day) =
+            (random.below(TREES), random.below(3), random.below(KINDS), 1 + random.below(DAYS));
+        let (tree, pattern) = match random.below(8) {
+            0 | 1 => (Some(format!("share.t{t}")), false),
+            2 | 3 => (Some(format!("share.t{t}.u{u}")), false),
+            4 => (Some(format!("share.*.u{u}")), true),
+            _ => (None, false),
         };
+        let wanted = (random.below(4) == 0).then_some(k as i32);
+        let meta = wanted.map(|k| format!("{{\"k\":{k}}}"));
+        let since = (random.below(4) == 0).then_some(day as i32);
+        let time = since.map(|day| {
+            format!(
+                "{{\"within\":{{\"start\":\"2025-03-{day:02}T00:00:00Z\",\"end\":\"2025-04-01T00:00:00Z\"}}}}"
+            )
+        });
         let narrow = random.below(3) == 0;
         let client = if narrow { &mut few } else { &mut all };
         let text = query.join(" ");
         let found: Vec<(f64, String)> = client
             .query(
-                "select s.score, s.id::text from me.search(fulltext => $1, \"limit\" => $2, tree => $3, space => $4) as s
+                "select s.score, s.id::text from me.search(fulltext => $1, \"limit\" => $2, tree => $3, space => $4,
+                   meta => $5::text::jsonb, temporal => $6::text::jsonb) as s
                  order by s.score desc, s.id",
-                &[&text, &(limit as i32), &tree, &space],
+                &[&text, &(limit as i32), &tree, &space, &meta, &time],
             )
             .unwrap()
             .into_iter()
@@ -237,16 +275,24 @@ fn compare(
             .collect();
         let plan: String = client
             .query_one(
-                "select me.search_explain(fulltext => $1, \"limit\" => $2, tree => $3, space => $4)->'steps'->0->>'plan'",
-                &[&text, &(limit as i32), &tree, &space],
+                "select me.search_explain(fulltext => $1, \"limit\" => $2, tree => $3, space => $4,
+                   meta => $5::text::jsonb, temporal => $6::text::jsonb)->'steps'->0->>'plan'",
+                &[&text, &(limit as i32), &tree, &space, &meta, &time],
             )
             .unwrap()
             .get(0);
-        let what =
-            format!("space {space}, query {text:?}, limit {limit}, tree {tree:?}, narrow {narrow}, {plan}");
+        let what = format!(
+            "space {space}, query {text:?}, limit {limit}, tree {tree:?}, {meta:?}, {time:?}, narrow {narrow}, {plan}"
+        );
         *plans.entry(plan).or_default() += 1;
         let passes = |memory: &Memory| {
-            tree.as_ref().is_none_or(|tree| below(&memory.tree, tree))
+            let is_there = |tree: &String| match pattern {
+                true => memory.tree.ends_with(&format!(".u{u}")),
+                false => below(&memory.tree, tree),
+            };
+            tree.as_ref().is_none_or(is_there)
+                && wanted.is_none_or(|kind| memory.kind == Some(kind))
+                && since.is_none_or(|since| memory.day.is_some_and(|day| day >= since))
                 && (!narrow || GRANTED.iter().any(|granted| below(&memory.tree, granted)))
         };
         check(&found, &reference(&memories, &query, passes, limit), &what);

@@ -146,6 +146,11 @@ impl Filter {
         simple.then_some((&self.scope, meta.as_ref()))
     }
 
+    /// Where it looks, and what it asks of the rows there.
+    pub fn parts(&self) -> (&Scope, &Criteria) {
+        (&self.scope, &self.criteria)
+    }
+
     /// The same rows, if their metadata contains this too.
     pub fn with_meta(mut self, meta: Meta) -> Self {
         self.criteria.meta = Some(meta);

@@ -5,8 +5,11 @@
 
 use super::also::Also;
 use super::filter::Filter;
+use super::keyed::{Key, Keyed, Kind};
 use super::lexeme::Lexer;
 use super::lexical::read::{self as lexical, Index};
+use super::passing::Passing;
+use super::seen::Shelf;
 use super::session::Session;
 use super::spi::{Rows, arg};
 use super::statistics;
@@ -22,10 +25,17 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use pgrx::{direct_function_call_as_datum, pg_sys};
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::time::Instant;
 
 statement!(TEXT_CONFIG, ["select s.text_config from me.space as s where s.slug = $1"], [TEXTOID]);
+static TEXT_CONFIG_BY_KEY: Keyed = Keyed {
+    table: c"space",
+    index: c"space_pkey",
+    keys: &[0],
+    columns: &[(c"slug", Kind::Text), (c"text_config", Kind::Text)],
+};
 statement!(
     /// Every memory of the space that holds a term.
     EVERYWHERE,
@@ -77,6 +87,13 @@ filtered!(
         include_str!("filter.sql")
     ],
     [UUIDARRAYOID, TEXTOID, UUIDARRAYOID]
+);
+
+filtered!(
+    /// All that pass.
+    IDS,
+    ["select m.id from me.memory as m where ($18 is null or m.id <> all ($18)) and ", include_str!("filter.sql")],
+    [UUIDARRAYOID]
 );
 
 /// What was found, and how.
@@ -147,28 +164,90 @@ fn by_index(
     if matching == 0.0 {
         return Ok(Found { best: Vec::new(), plan: "lexical index: no memory has a term", scored: 0, query });
     }
-    let outlook = Outlook {
-        limit: query.limit as f64,
-        memories,
-        passing: filter.estimate(session.db())?.min(memories),
-        matching,
+    let passing = if index.is_by_key() { Passing::of(session, filter, also)? } else { None };
+    let mut outlook =
+        Outlook { limit: query.limit as f64, memories, passing: None, matching, by_key: passing.is_some() };
+    let estimate = || Ok::<_, Error>(Some(filter.estimate(session.db())?.min(memories)));
+    let mut way = match &passing {
+        None => {
+            outlook.passing = estimate()?;
+            outlook.choose()
+        }
+        Some(passing) => {
+            let worth = outlook.worth();
+            match passing.in_scope(worth + 1)? {
+                Some(few) if few <= worth => Way::FilterFirst,
+                // Of the matches there are so few that it does not matter how many rows pass.
+                _ if matching <= outlook.limit * ALL_CHECKED => outlook.choose(),
+                Some(_) if passing.is_by_tree_alone() => outlook.choose(),
+                _ => {
+                    outlook.passing = estimate()?;
+                    outlook.choose()
+                }
+            }
+        }
     };
-    let mut way = outlook.choose();
     while let Way::BestFirst(wanted) = way {
         let (rows, _) = index.best(&query.in_query, wanted)?;
         let looked = rows.len();
-        let mut best = checked(session, filter, also, rows)?;
+        let mut best = match &passing {
+            Some(passing) => first(passing, rows, query.limit)?,
+            None => checked(session, filter, also, rows)?,
+        };
         if best.len() >= query.limit || looked < wanted || wanted as f64 >= matching {
             // How many were looked at is not told: of those that do not pass, nothing is.
             let scored = best.len() as u64;
             best.truncate(query.limit);
             return Ok(Found { best, plan: "lexical index, best first, then the filter", scored, query });
         }
-        way = outlook.again(wanted, best.len());
+        way = outlook.again(wanted, best.len(), |most| match &passing {
+            Some(passing) => Ok::<_, Error>(passing.in_scope(most)?.unwrap_or(most)),
+            None => Ok(most),
+        })?;
+    }
+    if let Some(passing) = &passing {
+        let ids = match passing.ids(outlook.passing)? {
+            Some(ids) => ids,
+            None => ids(session, filter, also)?,
+        };
+        let (best, scored) = index.among(&query.in_query, &ids, query.limit)?;
+        return Ok(Found {
+            best,
+            plan: "the filter first, then what the lexical index has of it",
+            scored,
+            query,
+        });
     }
     let findings = run(session, filter, also, &query, false)?;
     let plan = "the filter first, then the lexemes of what passes";
     Ok(Found { best: findings.best, plan, scored: findings.matched, query })
+}
+
+/// The ids of all that pass, in order, by a statement.
+fn ids(session: &Session, filter: &Filter, also: &Also) -> Result<Vec<[u8; 16]>> {
+    let rows = filter.run(session.db(), &IDS, [also.hidden()], 0)?;
+    let mut ids: Vec<[u8; 16]> =
+        rows.into_iter().map(|row| Ok(*row.need::<pgrx::Uuid>(1)?.as_bytes())).collect::<Result<_>>()?;
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Up to how many times as many matches as rows are wanted are checked in any case.
+const ALL_CHECKED: f64 = 20.0;
+
+/// The first of the rows that pass the filter.
+fn first(passing: &Passing, rows: Vec<Scored>, limit: usize) -> Result<Vec<Scored>> {
+    let mut kept = Vec::with_capacity(limit.min(rows.len()));
+    for row in rows {
+        pgrx::check_for_interrupts!();
+        if passing.holds(&row.id)? {
+            kept.push(row);
+            if kept.len() >= limit {
+                break;
+            }
+        }
+    }
+    Ok(kept)
 }
 
 /// The rows that pass the filter, in the order they have.
@@ -222,10 +301,32 @@ fn run(session: &Session, filter: &Filter, also: &Also, query: &Query, all: bool
     findings(rows, query)
 }
 
+thread_local! {
+    static TEXT_CONFIGS: RefCell<Shelf<String>> = const { RefCell::new(Shelf::new()) };
+}
+
+/// The text search configuration of the space, by key.
+fn text_config(session: &Session) -> Result<Option<String>> {
+    let Some(reading) = session.db().reading() else { return Ok(None) };
+    let config = reading.kept(&TEXT_CONFIGS, session.space(), || {
+        let mut config = None;
+        reading.rows(&TEXT_CONFIG_BY_KEY, &[Key::Text(session.space())], |found| {
+            config = found.text(1).map(str::to_owned);
+            Ok(false)
+        })?;
+        Ok(config)
+    })?;
+    Ok(config.map(|config| config.as_str().to_owned()))
+}
+
 /// The distinct terms of a query with how often each stands in it. What is left out is said.
 fn terms(session: &Session, words: &Words) -> Result<Vec<(String, u32)>> {
-    let config: Option<String> =
-        session.db().row(&TEXT_CONFIG, &[arg(session.space())])?.map(|row| row.need(1)).transpose()?;
+    let config = match text_config(session)? {
+        Some(config) => Some(config),
+        None => {
+            session.db().row(&TEXT_CONFIG, &[arg(session.space())])?.map(|row| row.need(1)).transpose()?
+        }
+    };
     let lexer = Lexer::new(session.space(), config.as_deref().unwrap_or("simple"));
     let mut terms: Vec<(String, u32)> = lexer
         .query(&words.text)

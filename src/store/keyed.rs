@@ -5,6 +5,7 @@
 //! on its statement: how else to get at the rows is for the planner to know.
 
 use super::jsonb::Jsonb;
+use super::tsvector::TsVector;
 use crate::error::{Error, Result};
 use pgrx::{FromDatum, IntoDatum, direct_function_call, pg_sys};
 use std::ffi::{CStr, c_int};
@@ -28,6 +29,10 @@ pub enum Kind {
     Int8,
     /// `double precision`.
     Float8,
+    /// `bytea`.
+    Bytea,
+    /// `tsvector`.
+    Tsvector,
     /// `timestamptz`.
     Timestamptz,
     /// `tstzrange`.
@@ -49,6 +54,8 @@ impl Kind {
             Self::Int4 => pg_sys::INT4OID,
             Self::Int8 => pg_sys::INT8OID,
             Self::Float8 => pg_sys::FLOAT8OID,
+            Self::Bytea => pg_sys::BYTEAOID,
+            Self::Tsvector => pg_sys::TSVECTOROID,
             Self::Timestamptz => pg_sys::TIMESTAMPTZOID,
             Self::Tstzrange => pg_sys::TSTZRANGEOID,
             Self::Jsonb => pg_sys::JSONBOID,
@@ -79,8 +86,14 @@ pub enum Key<'a> {
     Uuid(&'a [u8; 16]),
     /// Of an `oid` column.
     Oid(pg_sys::Oid),
+    /// Of a `smallint` column.
+    Int2(i16),
+    /// Of an `integer` column.
+    Int4(i32),
     /// Of a `bigint` column.
     Int8(i64),
+    /// Of a `bytea` column.
+    Bytes(&'a [u8]),
     /// Of a column of another extension's type: what its input function reads.
     Other(&'a CStr),
 }
@@ -88,7 +101,7 @@ pub enum Key<'a> {
 /// Most columns that are read of one table.
 const COLUMNS_MOST: usize = 16;
 /// Most columns of an index that are given.
-const KEYS_MOST: usize = 3;
+const KEYS_MOST: usize = 4;
 /// The number of equality in a btree.
 const EQUAL: u16 = pg_sys::BTEqualStrategyNumber as u16;
 /// That of `>=`.
@@ -148,14 +161,14 @@ impl Tables {
 /// A table and its index, open for the length of some looks; the locks stay until the transaction ends, as those of a
 /// statement do.
 pub struct Open {
-    table: pg_sys::Relation,
-    index: pg_sys::Relation,
-    slot: *mut pg_sys::TupleTableSlot,
+    pub(super) table: pg_sys::Relation,
+    pub(super) index: pg_sys::Relation,
+    pub(super) slot: *mut pg_sys::TupleTableSlot,
     /// Where in the slot each column is.
-    places: [u16; COLUMNS_MOST],
-    last: i16,
+    pub(super) places: [u16; COLUMNS_MOST],
+    pub(super) last: i16,
     columns: &'static [(&'static CStr, Kind)],
-    keys: &'static [usize],
+    pub(super) keys: &'static [usize],
 }
 
 impl Open {
@@ -368,21 +381,31 @@ impl Open {
     ///
     /// # Safety
     /// Table and index are open, and the key is of the column's type.
-    unsafe fn value(&self, n: usize, key: &Key) -> Option<pg_sys::Datum> {
+    pub(super) unsafe fn value(&self, n: usize, key: &Key) -> Option<pg_sys::Datum> {
         match key {
             Key::Text(text) => text.into_datum(),
             Key::Uuid(bytes) => Some(pg_sys::Datum::from(bytes.as_ptr())),
             Key::Oid(oid) => Some(pg_sys::Datum::from(*oid)),
-            Key::Int8(number) => Some(pg_sys::Datum::from(*number)),
-            Key::Other(text) => {
-                let (mut function, mut parameter) = (pg_sys::Oid::INVALID, pg_sys::Oid::INVALID);
-                // SAFETY: the input function of the column's own type reads a NUL-terminated string.
-                unsafe {
-                    let kind = attributes((*self.table).rd_att)[self.places[self.keys[n]] as usize].atttypid;
-                    pg_sys::getTypeInputInfo(kind, &raw mut function, &raw mut parameter);
-                    Some(pg_sys::OidInputFunctionCall(function, text.as_ptr().cast_mut(), parameter, -1))
-                }
-            }
+            Key::Int2(number) => number.into_datum(),
+            Key::Int4(number) => number.into_datum(),
+            Key::Int8(number) => number.into_datum(),
+            Key::Bytes(bytes) => bytes.into_datum(),
+            // SAFETY: by the contract of this function.
+            Key::Other(text) => Some(unsafe { self.input(self.places[self.keys[n]], text) }),
+        }
+    }
+
+    /// A value of a column, by its place, as its input function reads it.
+    ///
+    /// # Safety
+    /// The table is open.
+    pub(super) unsafe fn input(&self, place: u16, text: &CStr) -> pg_sys::Datum {
+        let (mut function, mut parameter) = (pg_sys::Oid::INVALID, pg_sys::Oid::INVALID);
+        // SAFETY: the input function of the column's own type reads a NUL-terminated string.
+        unsafe {
+            let kind = attributes((*self.table).rd_att)[place as usize].atttypid;
+            pg_sys::getTypeInputInfo(kind, &raw mut function, &raw mut parameter);
+            pg_sys::OidInputFunctionCall(function, text.as_ptr().cast_mut(), parameter, -1)
         }
     }
 
@@ -390,11 +413,13 @@ impl Open {
     ///
     /// # Safety
     /// The index is open.
-    unsafe fn operation(&self, n: usize, strategy: u16, key: &Key) -> Option<pg_sys::Oid> {
+    pub(super) unsafe fn operation(&self, n: usize, strategy: u16, key: &Key) -> Option<pg_sys::Oid> {
         match (key, strategy) {
             (Key::Text(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_TEXTEQ)),
             (Key::Uuid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_UUID_EQ)),
             (Key::Oid(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_OIDEQ)),
+            (Key::Int2(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_INT2EQ)),
+            (Key::Int4(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_INT4EQ)),
             (Key::Int8(_), EQUAL) => Some(pg_sys::Oid::from(pg_sys::F_INT8EQ)),
             // SAFETY: the index has that many columns.
             _ => unsafe {
@@ -530,7 +555,7 @@ pub(super) unsafe fn attributes<'a>(description: pg_sys::TupleDesc) -> &'a [pg_s
 /// A row that was found. Columns are counted from 0, in the order in which the table names them; what is borrowed from
 /// them lasts as long as the row is looked at.
 pub struct Found<'a> {
-    open: &'a Open,
+    pub(super) open: &'a Open,
 }
 
 impl Found<'_> {
@@ -565,6 +590,22 @@ impl Found<'_> {
         debug_assert_eq!(self.open.columns[column].1, Kind::Text);
         // SAFETY: the extension refuses databases of another encoding than UTF-8.
         self.bytes(column).map(|bytes| unsafe { std::str::from_utf8_unchecked(bytes) })
+    }
+
+    /// A `bytea`.
+    pub fn bytea(&self, column: usize) -> Option<&[u8]> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Bytea);
+        self.bytes(column)
+    }
+
+    /// A `tsvector`, which lasts as long as the row is looked at.
+    pub fn tsvector(&self, column: usize) -> Option<TsVector> {
+        self.value(column, Kind::Tsvector)
+    }
+
+    /// A value as a datum of the row: it lasts as long as the row is looked at.
+    pub fn raw(&self, column: usize) -> Option<pg_sys::Datum> {
+        self.datum(column)
     }
 
     /// A `jsonb`: its root container, as it is stored.

@@ -5,6 +5,7 @@
 //! tells of: nothing is kept for it.
 
 use pgrx::pg_sys;
+use std::rc::Rc;
 
 /// A snapshot's view of the transactions of the cluster.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,6 +57,40 @@ impl<T> Kept<T> {
             && seen.in_recovery == parts.snapshot.takenDuringRecovery
             && (0..OLDEST).contains(&(now() - self.at));
         same.then_some(&mut self.what)
+    }
+}
+
+/// Most spaces of which something is kept on a shelf.
+const SPACES_MOST: usize = 8;
+
+/// What was read of some spaces, and what was seen then.
+#[derive(Debug)]
+pub struct Shelf<T>(Vec<(String, Kept<Rc<T>>)>);
+
+impl<T> Shelf<T> {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// What was kept of a space, as [`Kept::get`].
+    pub fn get(&mut self, space: &str, snapshot: pg_sys::Snapshot) -> Option<Rc<T>> {
+        let (_, kept) = self.0.iter_mut().find(|(name, _)| name == space)?;
+        kept.get(snapshot).map(|what| what.clone())
+    }
+
+    /// Keeps what was read of a space, as [`Kept::new`].
+    pub fn put(&mut self, space: &str, snapshot: pg_sys::Snapshot, what: Rc<T>) {
+        let Some(kept) = Kept::new(snapshot, what) else { return };
+        match self.0.iter_mut().find(|(name, _)| name == space) {
+            Some((_, place)) => *place = kept,
+            None => {
+                if self.0.len() >= SPACES_MOST {
+                    self.0.clear();
+                }
+                self.0.push((space.to_owned(), kept));
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A plan is prepared once per backend: preparing per call costs more than running the statement.
 
 use super::catalogue;
+use super::reading::Reading;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::CaughtError;
@@ -205,6 +206,11 @@ impl Db {
         self.read_only
     }
 
+    /// The tables as the statements of this connection see them, to be read by key: of a call that only reads.
+    pub fn reading(&self) -> Option<Reading> {
+        if self.read_only { Reading::now() } else { None }
+    }
+
     /// Shows `body` what a statement would run under now, while it is active.
     pub fn under_snapshot<T>(&self, body: impl FnOnce(pg_sys::Snapshot) -> Result<T>) -> Result<T> {
         // SAFETY: the same steps as SPI takes for a statement. What is pushed is popped, unless an error ends the
@@ -384,6 +390,20 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Goes through them.
+    pub fn iter(&self) -> RowIter {
+        let count = if self.table.is_null() { 0 } else { self.count };
+        RowIter { table: self.table, count, next: 0 }
+    }
+
+    /// Gives their memory back before the connection ends: nothing that was taken from them by reference is left.
+    pub fn free(self) {
+        if !self.table.is_null() {
+            // SAFETY: the rows of a statement of this connection, freed once.
+            unsafe { pg_sys::SPI_freetuptable(self.table) };
+        }
+    }
+
     /// How many rows there are, or how many a command without rows touched.
     pub fn count(&self) -> usize {
         self.count
@@ -395,8 +415,7 @@ impl IntoIterator for Rows {
     type IntoIter = RowIter;
 
     fn into_iter(self) -> RowIter {
-        let count = if self.table.is_null() { 0 } else { self.count };
-        RowIter { table: self.table, count, next: 0 }
+        self.iter()
     }
 }
 

@@ -47,7 +47,7 @@ impl Erasure {
     /// Vacuums and overwrites; whether something is left, because somebody's snapshot is older or it happened meanwhile.
     fn work(&self) -> Option<bool> {
         let horizon = try_transaction(WHAT, store::horizon)?;
-        vacuum(&try_transaction(WHAT, store::tables)?)?;
+        vacuum(WHAT, &try_transaction(WHAT, store::tables)?, false)?;
         for file in try_transaction(WHAT, store::files)? {
             try_transaction(WHAT, || store::scrub(file))?;
         }
@@ -61,8 +61,9 @@ impl Erasure {
     }
 }
 
-/// Vacuums some tables; nothing when that fails, which is told to the log and tried again.
-fn vacuum(tables: &[pg_sys::Oid]) -> Option<()> {
+/// Vacuums some tables, and shortens their files where `truncate` says so; nothing when that fails, which is told to the log
+/// and tried again.
+pub(super) fn vacuum(what: &str, tables: &[pg_sys::Oid], truncate: bool) -> Option<()> {
     // SAFETY: a memory context of our own, which outlives the transactions inside; it is deleted below.
     let memory = unsafe {
         pg_sys::AllocSetContextCreateInternal(
@@ -74,7 +75,7 @@ fn vacuum(tables: &[pg_sys::Oid]) -> Option<()> {
         )
     };
     let outcome = PgTryBuilder::new(|| {
-        run_vacuum(tables, memory);
+        run_vacuum(tables, truncate, memory);
         Ok(())
     })
     .catch_others(|error| {
@@ -98,14 +99,14 @@ fn vacuum(tables: &[pg_sys::Oid]) -> Option<()> {
     match outcome {
         Ok(()) => Some(()),
         Err(message) => {
-            log!("memory_engine: {WHAT}: {message}; it is tried again later");
+            log!("memory_engine: {what}: {message}; it is tried again later");
             None
         }
     }
 }
 
-/// `VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF)` of some tables, as a client would send it: it runs in transactions of its own.
-fn run_vacuum(tables: &[pg_sys::Oid], memory: pg_sys::MemoryContext) {
+/// `VACUUM (INDEX_CLEANUP ON, TRUNCATE …)` of some tables, as a client would send it: it runs in transactions of its own.
+fn run_vacuum(tables: &[pg_sys::Oid], truncate: bool, memory: pg_sys::MemoryContext) {
     // SAFETY: outside any transaction, in a process that is connected to a database; what the command reads lives in the
     // memory of the caller.
     unsafe {
@@ -119,7 +120,8 @@ fn run_vacuum(tables: &[pg_sys::Oid], memory: pg_sys::MemoryContext) {
             pg_sys::makeDefElem(pg_sys::pstrdup(name.as_ptr()), value.cast(), -1)
         };
         let mut options = std::ptr::null_mut();
-        for (name, value) in [(c"index_cleanup", c"on"), (c"truncate", c"off")] {
+        let truncate = if truncate { c"on" } else { c"off" };
+        for (name, value) in [(c"index_cleanup", c"on"), (c"truncate", truncate)] {
             options = pg_sys::lappend(options, option(name, value).cast());
         }
         let mut relations = std::ptr::null_mut();

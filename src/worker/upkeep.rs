@@ -5,7 +5,9 @@
 //! be back without a writer says when. Between two pieces the worker embeds what is new, so that nothing waits long.
 
 use super::board::Slot;
+use super::erasure::vacuum;
 use super::transaction::{activity, try_transaction};
+use crate::store::lexical::litter;
 use crate::store::upkeep::{Answer, Look, Piece, now, soon};
 use crate::store::{audit, embedding, lexical, reindex, upkeep};
 use std::collections::VecDeque;
@@ -134,10 +136,23 @@ impl Upkeep {
 
     fn end(&mut self) {
         self.under_way = false;
+        self.sweep();
         if let Some(next) = self.next {
             self.slot.look_at(next);
         }
         activity(None);
+    }
+
+    /// Vacuums what the lexical index left, between its transactions.
+    fn sweep(&self) {
+        const WHAT: &str = "vacuum the lexical index";
+        if !litter::may_be_enough() {
+            return;
+        }
+        if let Some(tables) = try_transaction(WHAT, litter::tables).filter(|tables| !tables.is_empty()) {
+            activity(Some(WHAT));
+            vacuum(WHAT, &tables, true);
+        }
     }
 
     fn be_back(&mut self, at: i64) {

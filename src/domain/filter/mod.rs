@@ -14,7 +14,7 @@ mod temporal;
 pub use lquery::Lquery;
 pub use ltxtquery::Ltxtquery;
 pub use predicate::MetaPredicate;
-pub use scope::Scope;
+pub use scope::{Scope, end};
 pub use temporal::{TemporalFilter, Window};
 
 use crate::domain::invalid::{Invalid, excerpt};

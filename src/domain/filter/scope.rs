@@ -52,6 +52,11 @@ impl Scope {
         self.subtrees.as_ref().is_none_or(|subtrees| subtrees.iter().any(|subtree| subtree.contains(tree)))
     }
 
+    /// The subtrees; `None` is everything.
+    pub fn subtrees(&self) -> Option<&[TreePath]> {
+        self.subtrees.as_deref()
+    }
+
     /// The smallest tree of the smallest interval around the scope; `None` when it is open below.
     pub fn from(&self) -> Option<&str> {
         self.subtrees.as_ref()?.iter().min().map(TreePath::as_dotted)

@@ -102,6 +102,21 @@ pub fn pack(out: &mut Vec<u8>, values: &[u32], width: u8) {
     }
 }
 
+/// One of numbers of `width` bits each.
+///
+/// # Errors
+/// The bytes end before it, or no number has that width.
+pub fn at(bytes: &[u8], width: u8, place: usize) -> Result<u32, Damaged> {
+    if width > 32 {
+        return Err(Damaged);
+    }
+    let bit = place * usize::from(width);
+    let needed = bytes.get(bit / 8..(bit + usize::from(width)).div_ceil(8)).ok_or(Damaged)?;
+    let mut held = [0; 8];
+    held.get_mut(..needed.len()).ok_or(Damaged)?.copy_from_slice(needed);
+    Ok(((u64::from_le_bytes(held) >> (bit % 8)) & ((1u64 << width) - 1)) as u32)
+}
+
 /// Reads `out.len()` numbers of `width` bits each.
 ///
 /// # Errors

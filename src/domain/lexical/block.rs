@@ -3,6 +3,7 @@
 use super::bits::{Reader, pack, packed_bytes, put_varint, unpack, width};
 use super::scoring::{IMPACTS, Impact, frontier};
 use super::{Damaged, Posting};
+use std::rc::Rc;
 
 /// Postings of a block; the last of a list may have fewer.
 pub const BLOCK: usize = 128;
@@ -109,7 +110,7 @@ pub struct Block {
 /// Postings as [`encode`] wrote them, with what is known of their blocks.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    bytes: Vec<u8>,
+    bytes: Rc<[u8]>,
     /// The blocks, in order.
     pub blocks: Vec<Block>,
 }
@@ -128,7 +129,7 @@ impl Chunk {
     ///
     /// # Errors
     /// The bytes are damaged.
-    pub fn open(bytes: Vec<u8>, base: u32) -> Result<Self, Damaged> {
+    pub fn open(bytes: Rc<[u8]>, base: u32) -> Result<Self, Damaged> {
         let mut reader = Reader::new(&bytes);
         let count = reader.varint()? as usize;
         if count > bytes.len() {
@@ -221,7 +222,7 @@ mod tests {
                 Posting { ordinal, halves: if *whole { halves * 2 } else { *halves } }
             }).collect();
             let lengths: Vec<u32> = (0..from).map(|ordinal| ordinal % 97 + 20).collect();
-            let chunk = Chunk::open(encode(&postings, &lengths, base), base).unwrap();
+            let chunk = Chunk::open(encode(&postings, &lengths, base).into(), base).unwrap();
             let mut back = Vec::new();
             chunk.postings(&mut back).unwrap();
             prop_assert_eq!(&back, &postings);
@@ -232,7 +233,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), base in any::<u32>()) {
-            if let Ok(chunk) = Chunk::open(bytes, base) {
+            if let Ok(chunk) = Chunk::open(bytes.into(), base) {
                 let _ = chunk.postings(&mut Vec::new());
             }
         }

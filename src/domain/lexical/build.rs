@@ -12,6 +12,7 @@ pub struct Builder {
     lengths: Vec<u32>,
     places: HashMap<Box<[u8]>, usize>,
     lists: Vec<Vec<Posting>>,
+    postings: usize,
 }
 
 impl Builder {
@@ -39,8 +40,17 @@ impl Builder {
         match list.last_mut() {
             // A memory in several pieces may have a lexeme in each.
             Some(last) if last.ordinal == ordinal => last.halves = last.halves.saturating_add(halves),
-            _ => list.push(Posting { ordinal, halves }),
+            _ => {
+                list.push(Posting { ordinal, halves });
+                self.postings += 1;
+            }
         }
+    }
+
+    /// How many postings there are.
+    #[must_use]
+    pub fn postings(&self) -> usize {
+        self.postings
     }
 
     /// The ids, in order.

@@ -3,9 +3,11 @@
 
 use super::bits::{Reader, put_varint};
 use super::block::{BLOCK, Chunk, Decoded, Skip, encode};
+use super::guide::Guide;
 use super::page::{Kind, PAGE_BYTES, Sink};
 use super::scoring::Impact;
 use super::{Damaged, Posting};
+use std::rc::Rc;
 
 /// Postings of one page of a long list, as many blocks as surely fit.
 const PAGE_POSTINGS: usize = 16 * BLOCK;
@@ -16,11 +18,11 @@ const INLINE_BYTES: usize = 1400;
 #[derive(Debug, Clone)]
 pub enum List {
     /// Here: fewer than a block, with the lengths of the memories.
-    Short(Vec<(Posting, u32)>),
+    Short(Rc<[(Posting, u32)]>),
     /// Here, in blocks.
-    Inline(Chunk),
+    Inline(Rc<Chunk>),
     /// In pages of their own, from this number on, of which this is known.
-    Paged(u32, Vec<Skip>),
+    Paged(u32, Rc<[Skip]>),
 }
 
 /// A lexeme of a segment.
@@ -45,11 +47,12 @@ impl Record {
                 short.push((Posting { ordinal, halves }, reader.varint()?));
                 from = ordinal.checked_add(1).ok_or(Damaged)?;
             }
-            return Ok(Self { documents, list: List::Short(short) });
+            return Ok(Self { documents, list: List::Short(short.into()) });
         }
         let pages = reader.varint()? as usize;
         if pages == 0 {
-            return Ok(Self { documents, list: List::Inline(Chunk::open(reader.rest().to_vec(), 0)?) });
+            let chunk = Chunk::open(reader.rest().into(), 0)?;
+            return Ok(Self { documents, list: List::Inline(chunk.into()) });
         }
         let first = reader.varint()?;
         let mut known = Vec::with_capacity(pages.min(body.len()));
@@ -59,7 +62,7 @@ impl Record {
             from = skip.end;
             known.push(skip);
         }
-        Ok(Self { documents, list: List::Paged(first, known) })
+        Ok(Self { documents, list: List::Paged(first, known.into()) })
     }
 }
 
@@ -145,6 +148,7 @@ pub struct Writer<'a, S: Sink> {
     page: Vec<u8>,
     first: Vec<u8>,
     last: Vec<u8>,
+    guide: Guide,
     dictionary_pages: u32,
     posting_pages: u32,
 }
@@ -158,6 +162,7 @@ impl<'a, S: Sink> Writer<'a, S> {
             page: Vec::new(),
             first: Vec::new(),
             last: Vec::new(),
+            guide: Guide::new(Kind::DictionaryGuide),
             dictionary_pages: 0,
             posting_pages: 0,
         }
@@ -235,7 +240,8 @@ impl<'a, S: Sink> Writer<'a, S> {
             return Ok(());
         }
         let page = std::mem::take(&mut self.page);
-        self.sink.page(Kind::Dictionary, self.dictionary_pages, Some(&self.first), page)?;
+        self.guide.add(self.sink, &self.first)?;
+        self.sink.page(Kind::Dictionary, self.dictionary_pages, None, page)?;
         self.dictionary_pages += 1;
         Ok(())
     }
@@ -245,7 +251,8 @@ impl<'a, S: Sink> Writer<'a, S> {
     /// # Errors
     /// The page could not be stored.
     pub fn finish(mut self) -> Result<(), S::Error> {
-        self.flush()
+        self.flush()?;
+        self.guide.flush(self.sink)
     }
 }
 
@@ -258,7 +265,7 @@ pub trait Lists {
     ///
     /// # Errors
     /// The page could not be read.
-    fn postings(&mut self, number: u32, last: u32) -> Result<Vec<u8>, Self::Error>;
+    fn postings(&mut self, number: u32, last: u32) -> Result<Rc<[u8]>, Self::Error>;
 }
 
 impl List {
@@ -274,7 +281,7 @@ impl List {
             Self::Paged(first, known) => {
                 let last = first + known.len() as u32 - 1;
                 let mut from = 0;
-                for (number, skip) in (*first..).zip(known) {
+                for (number, skip) in (*first..).zip(known.iter()) {
                     Chunk::open(lists.postings(number, last)?, from)?.postings(&mut all)?;
                     from = skip.end;
                 }
@@ -366,14 +373,13 @@ impl Cursor {
         from: u32,
         to: u32,
         mut wanted: impl FnMut(&[Impact]) -> bool,
-        mut each: impl FnMut(Posting, Option<u32>),
+        mut each: impl FnMut(Posting, Option<u32>) -> Result<(), Damaged>,
     ) -> Result<(), L::Error> {
         if let List::Short(short) = &self.list {
             let at = short.partition_point(|(posting, _)| posting.ordinal < from);
-            short[at..]
-                .iter()
-                .take_while(|(posting, _)| posting.ordinal < to)
-                .for_each(|(posting, length)| each(*posting, Some(*length)));
+            for (posting, length) in short[at..].iter().take_while(|(posting, _)| posting.ordinal < to) {
+                each(*posting, Some(*length))?;
+            }
             return Ok(());
         }
         let mut from = from;
@@ -388,7 +394,7 @@ impl Cursor {
                     if *ordinal >= to {
                         return Ok(());
                     }
-                    each(Posting { ordinal: *ordinal, halves: *halves }, None);
+                    each(Posting { ordinal: *ordinal, halves: *halves }, None)?;
                 }
             }
             from = end;

@@ -9,6 +9,7 @@ pub mod block;
 pub mod build;
 pub mod choice;
 pub mod dictionary;
+pub mod guide;
 pub mod merge;
 pub mod page;
 pub mod scoring;

@@ -1,7 +1,9 @@
 //! The pages a segment is stored in: some kilobytes each, two to a page of the server.
 
 use super::Damaged;
-use super::bits::{Reader, pack, packed_bytes, put_varint, unpack, width};
+use super::bits::{Reader, at, pack, packed_bytes, put_varint, width};
+use super::guide::Guide;
+use std::rc::Rc;
 
 /// Bytes of a page before another is begun.
 pub const PAGE_BYTES: usize = 3900;
@@ -21,6 +23,10 @@ pub enum Kind {
     Ids,
     /// The lengths of the memories, in order of their numbers.
     Lengths,
+    /// Which page of the dictionary a lexeme is in.
+    DictionaryGuide,
+    /// Which page of ids an id is in.
+    IdsGuide,
 }
 
 impl Kind {
@@ -32,6 +38,17 @@ impl Kind {
             Self::Postings => 1,
             Self::Ids => 2,
             Self::Lengths => 3,
+            Self::DictionaryGuide => 4,
+            Self::IdsGuide => 5,
+        }
+    }
+
+    /// What guides to a page of this kind by what is in it.
+    #[must_use]
+    pub fn guide(self) -> Self {
+        match self {
+            Self::Ids => Self::IdsGuide,
+            _ => Self::DictionaryGuide,
         }
     }
 }
@@ -41,7 +58,7 @@ pub trait Sink {
     /// What may go wrong.
     type Error: From<Damaged>;
 
-    /// Takes a page. `first` is the first lexeme, or id, in it, where pages are looked for by that.
+    /// Takes a page. `first` is the first key in it, where pages are looked for by that.
     ///
     /// # Errors
     /// The page could not be stored.
@@ -59,9 +76,14 @@ pub trait Sink {
 /// # Errors
 /// A page could not be stored.
 pub fn write_documents<S: Sink>(sink: &mut S, ids: &[[u8; 16]], lengths: &[u32]) -> Result<(), S::Error> {
+    let mut guide = Guide::new(Kind::IdsGuide);
     for (number, some) in (0u32..).zip(ids.chunks(IDS)) {
-        sink.page(Kind::Ids, number, some.first().map(|id| &id[..]), some.concat())?;
+        if let Some(first) = some.first() {
+            guide.add(sink, first)?;
+        }
+        sink.page(Kind::Ids, number, None, some.concat())?;
     }
+    guide.flush(sink)?;
     for (number, some) in (0u32..).zip(lengths.chunks(WINDOW)) {
         let mut body = Vec::new();
         put_varint(&mut body, some.len() as u32);
@@ -73,20 +95,51 @@ pub fn write_documents<S: Sink>(sink: &mut S, ids: &[[u8; 16]], lengths: &[u32])
     Ok(())
 }
 
-/// The lengths in a page.
-///
-/// # Errors
-/// The page is damaged.
-pub fn lengths(page: &[u8]) -> Result<Vec<u32>, Damaged> {
-    let mut reader = Reader::new(page);
-    let count = reader.varint()? as usize;
-    let width = reader.byte()?;
-    if count > WINDOW || width > 32 {
-        return Err(Damaged);
+/// The lengths in a page, each looked up where it stands.
+#[derive(Debug, Clone)]
+pub struct Lengths {
+    page: Rc<[u8]>,
+    /// Where they begin, how many there are, and how many bits each has.
+    from: usize,
+    count: usize,
+    width: u8,
+}
+
+impl Lengths {
+    /// Those of a page.
+    ///
+    /// # Errors
+    /// The page is damaged.
+    pub fn open(page: Rc<[u8]>) -> Result<Self, Damaged> {
+        let mut reader = Reader::new(&page);
+        let count = reader.varint()? as usize;
+        let width = reader.byte()?;
+        if count > WINDOW || width > 32 {
+            return Err(Damaged);
+        }
+        let from = page.len() - reader.rest().len();
+        reader.take(packed_bytes(count, width))?;
+        Ok(Self { page, from, count, width })
     }
-    let mut lengths = vec![0; count];
-    unpack(reader.take(packed_bytes(count, width))?, width, &mut lengths)?;
-    Ok(lengths)
+
+    /// That of the memory with this place in the window.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get(&self, place: usize) -> Result<u32, Damaged> {
+        if place >= self.count {
+            return Err(Damaged);
+        }
+        at(self.page.get(self.from..).ok_or(Damaged)?, self.width, place)
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// The page is damaged.
+    pub fn all(&self) -> Result<Vec<u32>, Damaged> {
+        (0..self.count).map(|place| self.get(place)).collect()
+    }
 }
 
 /// The ids in a page.
@@ -108,6 +161,7 @@ pub fn ordinal_of(page: &[u8], number: u32, id: &[u8; 16]) -> Result<Option<u32>
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::guide::page_of;
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -151,8 +205,10 @@ pub(super) mod tests {
                 let page = &pages.bodies[&(Kind::Ids, number)];
                 prop_assert_eq!(ordinal_of(page, number, id), Ok(Some(n as u32)));
                 prop_assert_eq!(ordinal_of(page, number, &[0xFF; 16]), Ok(None));
-                let page = lengths(&pages.bodies[&(Kind::Lengths, (n / WINDOW) as u32)]).unwrap();
-                prop_assert_eq!(page[n % WINDOW], all[n]);
+                let page = pages.bodies[&(Kind::Lengths, (n / WINDOW) as u32)][..].into();
+                prop_assert_eq!(Lengths::open(page).unwrap().get(n % WINDOW), Ok(all[n]));
+                let guide = &pages.bodies[&(Kind::IdsGuide, (n / IDS / 216) as u32)];
+                prop_assert_eq!(page_of(guide, id), Ok(Some(number)));
             }
         }
     }

@@ -4,14 +4,16 @@ use super::Damaged;
 use super::block::BLOCK;
 use super::build::Builder;
 use super::dictionary::{Cursor, Lists, lookup};
+use super::guide::page_of;
 use super::merge::{Joined, Members, SEGMENT_MEMORIES, Stored, due, merge};
 use super::page::tests::Pages;
-use super::page::{Kind, WINDOW, lengths};
+use super::page::{Kind, Lengths, WINDOW};
 use super::scoring::Norms;
-use super::topk::{Best, Candidate, Source, Term, count_in, search};
+use super::topk::{Best, Candidate, Source, Term, count_in, score, search};
 use crate::domain::search::bm25::Corpus;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A segment in memory, which counts the pages that are read.
 #[derive(Debug, Default, Clone)]
@@ -23,15 +25,15 @@ struct Shelf {
 impl Lists for Shelf {
     type Error = Damaged;
 
-    fn postings(&mut self, number: u32, _last: u32) -> Result<Vec<u8>, Damaged> {
+    fn postings(&mut self, number: u32, _last: u32) -> Result<Rc<[u8]>, Damaged> {
         self.read += 1;
-        self.pages.bodies.get(&(Kind::Postings, number)).cloned().ok_or(Damaged)
+        self.pages.bodies.get(&(Kind::Postings, number)).map(|page| page[..].into()).ok_or(Damaged)
     }
 }
 
 impl Source for Shelf {
-    fn lengths(&mut self, window: u32) -> Result<Vec<u32>, Damaged> {
-        lengths(self.pages.bodies.get(&(Kind::Lengths, window)).ok_or(Damaged)?)
+    fn lengths(&mut self, window: u32) -> Result<Lengths, Damaged> {
+        Lengths::open(self.pages.bodies.get(&(Kind::Lengths, window)).ok_or(Damaged)?[..].into())
     }
 }
 
@@ -43,9 +45,11 @@ impl Stored for Shelf {
 
 impl Shelf {
     fn cursor(&self, lexeme: &str) -> Option<Cursor> {
-        let wanted = (Kind::Dictionary, lexeme.as_bytes().to_vec());
-        let (_, number) = self.pages.firsts.range((Kind::Dictionary, Vec::new())..=wanted).next_back()?;
-        let page = &self.pages.bodies[&(Kind::Dictionary, *number)];
+        let wanted = (Kind::DictionaryGuide, lexeme.as_bytes().to_vec());
+        let (_, guide) = self.pages.firsts.range((Kind::DictionaryGuide, Vec::new())..=wanted).next_back()?;
+        let number =
+            page_of(&self.pages.bodies[&(Kind::DictionaryGuide, *guide)], lexeme.as_bytes()).unwrap()?;
+        let page = &self.pages.bodies[&(Kind::Dictionary, number)];
         lookup(page, lexeme.as_bytes()).unwrap().map(|record| Cursor::new(record.list))
     }
 }
@@ -175,6 +179,15 @@ proptest! {
             let wanted: Vec<_> = wanted.into_iter().filter(|candidate| candidate.score >= floor).collect();
             prop_assert_eq!(above, wanted);
         }
+        let (given, others): (Vec<u32>, Vec<u32>) =
+            (0..count as u32).partition(|at| !dead.contains(at) && random.below(3) == 0);
+        let mut terms: Vec<Term> = query
+            .iter()
+            .filter_map(|(n, weight)| Some(Term { weight: *weight, cursor: shelf.cursor(&word(*n))? }))
+            .collect();
+        let mut best = Best::new(limit, 0.0);
+        score(&mut shelf, &mut terms, &norms, &given, &mut best).unwrap();
+        prop_assert_eq!(best.into_sorted(), reference(&texts, &query, &norms, &others, limit));
         for (n, _) in &query {
             let documents = dead.iter().filter(|at| texts[**at as usize].1.contains_key(n)).count();
             if let Some(mut cursor) = shelf.cursor(&word(*n)) {
@@ -240,7 +253,7 @@ proptest! {
     #[test]
     fn any_page_is_read_or_refused(page in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = lookup(&page, b"word");
-        let _ = lengths(&page);
+        let _ = Lengths::open(page.into()).map(|lengths| lengths.all());
     }
 }
 

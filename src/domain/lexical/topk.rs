@@ -3,10 +3,10 @@
 //! The segment is gone through in windows. In each, what the terms can be worth there is known from their lists; terms
 //! that together cannot lift a memory among the best are only looked up for memories that others have brought up.
 
-use super::Posting;
 use super::dictionary::{Cursor, Lists};
-use super::page::WINDOW;
+use super::page::{Lengths, WINDOW};
 use super::scoring::Norms;
+use super::{Damaged, Posting};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -16,7 +16,7 @@ pub trait Source: Lists {
     ///
     /// # Errors
     /// The page could not be read.
-    fn lengths(&mut self, window: u32) -> Result<Vec<u32>, Self::Error>;
+    fn lengths(&mut self, window: u32) -> Result<Lengths, Self::Error>;
 }
 
 /// A term of a query in a segment.
@@ -110,6 +110,10 @@ impl Gathered {
         }
     }
 
+    fn is_touched(&self, place: usize) -> bool {
+        self.touched[place / 64] & (1 << (place % 64)) != 0
+    }
+
     fn add(&mut self, term: usize, weight: f64, place: usize, halves: u32) {
         self.touched[place / 64] |= 1 << (place % 64);
         self.halves[term * WINDOW + place] = halves;
@@ -183,11 +187,10 @@ pub fn search<S: Source>(
         if many.is_empty() {
             continue;
         }
-        if many.iter().any(|number| !terms[*number].cursor.has_lengths()) {
-            for (slot, length) in gathered.norms.iter_mut().zip(source.lengths(window)?) {
-                *slot = norms.norm(length);
-            }
-        }
+        let lengths = match many.iter().any(|number| !terms[*number].cursor.has_lengths()) {
+            true => Some(source.lengths(window)?),
+            false => None,
+        };
         let total: f64 = order.iter().map(|number| bounds[*number]).sum();
         for number in many {
             let Term { weight, cursor } = &mut terms[*number];
@@ -199,10 +202,16 @@ pub fn search<S: Source>(
                 |impacts| !best.refuses((norms.bound(weight, impacts) + others) * slack),
                 |Posting { ordinal, halves }, length| {
                     let place = (ordinal - from) as usize;
-                    if let Some(length) = length {
+                    if !gathered.is_touched(place) {
+                        let length = match (length, &lengths) {
+                            (Some(length), _) => length,
+                            (None, Some(lengths)) => lengths.get(place)?,
+                            (None, None) => return Err(Damaged),
+                        };
                         gathered.norms[place] = norms.norm(length);
                     }
                     gathered.add(*number, weight, place, halves);
+                    Ok(())
                 },
             )?;
         }
@@ -232,6 +241,51 @@ pub fn search<S: Source>(
                     best.offer(Candidate { score: gathered.score(terms, place), ordinal });
                 }
                 gathered.forget(place, terms.len());
+            }
+        }
+    }
+    Ok(scored)
+}
+
+/// Offers given memories of a segment, of which the numbers rise; how many hold a term.
+///
+/// # Errors
+/// A page is damaged, or could not be read.
+pub fn score<S: Source>(
+    source: &mut S,
+    terms: &mut [Term],
+    norms: &Norms,
+    ordinals: &[u32],
+    best: &mut Best,
+) -> Result<u64, S::Error> {
+    let many = ordinals.len();
+    let mut halves = vec![0; terms.len() * many];
+    for (term, row) in terms.iter_mut().zip(halves.chunks_exact_mut(many.max(1))) {
+        for (slot, ordinal) in row.iter_mut().zip(ordinals) {
+            *slot = term.cursor.halves_at(source, *ordinal)?;
+        }
+    }
+    let mut scored = 0;
+    let mut at = 0;
+    for window in ordinals.chunk_by(|a, b| *a as usize / WINDOW == *b as usize / WINDOW) {
+        let places = at..at + window.len();
+        at = places.end;
+        let held = |place: usize| halves.iter().skip(place).step_by(many);
+        if places.clone().all(|place| held(place).all(|halves| *halves == 0)) {
+            continue;
+        }
+        let Some(first) = window.first() else { continue };
+        let lengths = source.lengths(first / WINDOW as u32)?;
+        for (place, ordinal) in places.zip(window) {
+            if held(place).all(|halves| *halves == 0) {
+                continue;
+            }
+            let norm = norms.norm(lengths.get(*ordinal as usize % WINDOW)?);
+            let parts = terms.iter().zip(held(place)).filter(|(_, halves)| **halves > 0);
+            let score: f64 = parts.map(|(term, halves)| Norms::part(term.weight, *halves, norm)).sum();
+            if score > 0.0 {
+                scored += 1;
+                best.offer(Candidate { score, ordinal: *ordinal });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Takes what was made of a memory's content out of the lexical index, for good.
 
-use super::pages::locate;
+use super::pages::{Pages, locate};
 use super::{maintain, segments};
 use crate::error::Result;
 use crate::statement;
@@ -21,7 +21,7 @@ pub fn erase(session: &Session, id: pgrx::Uuid) -> Result<()> {
         // Whoever is taking it in at this moment ends first.
         maintain::hold(session)?;
         let (segments, _) = segments(session, 0)?;
-        for (place, ordinal) in locate(session, &segments, &[*id.as_bytes()])? {
+        for (place, ordinal) in locate(&Pages::by_statement(session), &segments, &[*id.as_bytes()])? {
             let Some(mut segment) = segments.get(place).cloned() else { continue };
             if let Err(at) = segment.dead.binary_search(&ordinal) {
                 segment.dead.insert(at, ordinal);

@@ -1,8 +1,8 @@
 //! Keeps the lexical index: takes in what changed, and merges segments.
 
-use super::pages::{self, Stream, Writer};
+use super::pages::{Pages, Reader, Stream, Writer, locate};
 use super::read::length_of;
-use super::{Segment, distances, segments};
+use super::{Segment, distances, litter, segments};
 use crate::domain::lexical::build::Builder;
 use crate::domain::lexical::merge::{Joined, Members, due, merge};
 use crate::domain::lexical::page::Sink;
@@ -14,9 +14,15 @@ use crate::store::session::Session;
 use crate::store::spi::arg;
 use crate::store::tsvector::TsVector;
 use pgrx::check_for_interrupts;
+use std::rc::Rc;
 
-/// Memories that one call takes in, unless it says otherwise.
-pub const AT_ONCE: i64 = 5000;
+/// Memories that one call takes in, unless it says otherwise: as many as become one segment at once, which then is not
+/// written again soon.
+pub const AT_ONCE: i64 = 100_000;
+/// Memories that are read at once.
+const PORTION: i64 = 1000;
+/// A segment that has so many postings is written, whatever else waits: until then it is held in memory.
+const POSTINGS_MOST: usize = 4_000_000;
 
 statement!(
     BEGIN,
@@ -37,20 +43,21 @@ statement!(
     [TEXTOID]
 );
 statement!(
-    /// Some memories of the tail, with all of its entries about each and with what they are found by now: under one
-    /// snapshot, so that an entry is taken only together with the lexemes it announced.
+    /// Some memories of the tail behind an id, with all of its entries about each and with what they are found by now: under
+    /// one snapshot, so that an entry is taken only together with the lexemes it announced.
     TAKE,
     ["select w.memory_id, w.fresh, l.lexemes, l.length, w.entries
       from (
         select t.memory_id, bool_and(t.fresh) as fresh, pg_catalog.array_agg(t.entry) as entries
-        from me.lexical_tail as t where t.space = $1 group by t.memory_id order by t.memory_id limit $2
+        from me.lexical_tail as t where t.space = $1 and t.memory_id > $3
+        group by t.memory_id order by t.memory_id limit $2
       ) as w
       left join lateral (
         select l.lexemes, l.length, l.piece from me.memory_lexeme as l
         where l.space = $1 and l.memory_id = w.memory_id order by l.piece limit 32767
       ) as l on true
       order by w.memory_id, l.piece"],
-    [TEXTOID, INT8OID]
+    [TEXTOID, INT8OID, UUIDOID]
 );
 statement!(
     TAKEN,
@@ -148,42 +155,76 @@ fn next_number(session: &Session) -> Result<i64> {
 }
 
 fn take_in(session: &Session, most: i64, turn: &mut Turn) -> Result<()> {
-    let mut builder = Builder::default();
-    let (mut ids, mut entries) = (Vec::new(), Vec::new());
-    let mut changed: Vec<[u8; 16]> = Vec::new();
-    let mut last = None;
-    for row in session.db().run(&TAKE, &[arg(session.space()), arg(most)])? {
-        let id = *row.need::<pgrx::Uuid>(1)?.as_bytes();
-        let lexemes: Option<TsVector> = row.get(3);
-        if last != Some(id) {
-            check_for_interrupts!();
-            last = Some(id);
-            for entry in row.need::<Vec<pgrx::Uuid>>(5)? {
-                ids.push(pgrx::Uuid::from_bytes(id));
-                entries.push(entry);
-            }
-            if !row.need::<bool>(2)? {
-                changed.push(id);
-            }
-            match row.get::<i64>(4) {
-                Some(length) => builder.memory(id, u32::try_from(length).unwrap_or(u32::MAX)),
-                None => turn.removed += 1,
-            }
-        }
-        if let Some(lexemes) = lexemes {
-            lexemes.open().each(|lexeme, halves| {
-                builder.lexeme(lexeme.get(TAG_BYTES..).unwrap_or_default(), halves);
-            });
+    let mut taken = Taken::default();
+    let mut left = most;
+    while left > 0 && taken.builder.postings() < POSTINGS_MOST {
+        let portion = left.min(PORTION);
+        let count = taken.portion(session, portion, turn)?;
+        left -= count;
+        if count < portion {
+            break;
         }
     }
+    let Taken { builder, ids, entries, changed, .. } = taken;
     if entries.is_empty() {
         return Ok(());
     }
     bury(session, &changed)?;
     turn.indexed = builder.ids().len() as u64;
     add(session, builder.ids(), builder.lengths(), |writer| builder.write(writer))?;
+    litter::entries(entries.len());
     session.db().run(&TAKEN, &[arg(session.space()), arg(ids), arg(entries)])?;
     Ok(())
+}
+
+/// What was taken from the tail.
+#[derive(Default)]
+struct Taken {
+    builder: Builder,
+    /// The entries: of which memory, and which.
+    ids: Vec<pgrx::Uuid>,
+    entries: Vec<pgrx::Uuid>,
+    /// Memories that some segment may hold as they were.
+    changed: Vec<[u8; 16]>,
+    last: [u8; 16],
+}
+
+impl Taken {
+    /// Takes up to `most` memories more; how many there were.
+    fn portion(&mut self, session: &Session, most: i64, turn: &mut Turn) -> Result<i64> {
+        let behind = self.last;
+        let mut count = 0;
+        let args = [arg(session.space()), arg(most), arg(pgrx::Uuid::from_bytes(behind))];
+        let rows = session.db().run(&TAKE, &args)?;
+        for row in rows.iter() {
+            let id = *row.need::<pgrx::Uuid>(1)?.as_bytes();
+            let lexemes: Option<TsVector> = row.get(3);
+            if self.last != id {
+                check_for_interrupts!();
+                self.last = id;
+                count += 1;
+                for entry in row.need::<Vec<pgrx::Uuid>>(5)? {
+                    self.ids.push(pgrx::Uuid::from_bytes(id));
+                    self.entries.push(entry);
+                }
+                if !row.need::<bool>(2)? {
+                    self.changed.push(id);
+                }
+                match row.get::<i64>(4) {
+                    Some(length) => self.builder.memory(id, u32::try_from(length).unwrap_or(u32::MAX)),
+                    None => turn.removed += 1,
+                }
+            }
+            if let Some(lexemes) = lexemes {
+                let builder = &mut self.builder;
+                lexemes.open().each(|lexeme, halves| {
+                    builder.lexeme(lexeme.get(TAG_BYTES..).unwrap_or_default(), halves);
+                });
+            }
+        }
+        rows.free();
+        Ok(count)
+    }
 }
 
 /// Marks memories as dead in the segments that hold them as they were.
@@ -192,13 +233,14 @@ fn bury(session: &Session, changed: &[[u8; 16]]) -> Result<()> {
         return Ok(());
     }
     let (segments, _) = segments(session, 0)?;
-    let mut found = pages::locate(session, &segments, changed)?;
+    let pages = Rc::new(Pages::by_statement(session));
+    let mut found = locate(&pages, &segments, changed)?;
     found.retain(|(place, ordinal)| segments[*place].dead.binary_search(ordinal).is_err());
     found.sort_unstable();
     for group in found.chunk_by(|a, b| a.0 == b.0) {
         let Some(segment) = group.first().and_then(|(place, _)| segments.get(*place)) else { continue };
         let ordinals: Vec<u32> = group.iter().map(|(_, ordinal)| *ordinal).collect();
-        let length = segment.dead_length + length_of(session, segment.number, &ordinals)?;
+        let length = segment.dead_length + length_of(&pages, segment.number, &ordinals)?;
         let mut dead = segment.dead.clone();
         dead.extend(ordinals);
         dead.sort_unstable();
@@ -241,18 +283,19 @@ fn add(
 /// Makes one segment of some, without what is dead.
 pub(super) fn rewrite(session: &Session, wanted: Vec<Segment>) -> Result<()> {
     let numbers: Vec<i64> = wanted.iter().map(|segment| segment.number).collect();
+    let pages = Rc::new(Pages::by_statement(session));
     let parts: Vec<Members> = wanted
         .into_iter()
-        .map(|segment| pages::Reader::new(session, segment.number).members(segment.dead))
+        .map(|segment| Reader::new(&pages, segment.number).members(segment.dead))
         .collect::<Result<_>>()?;
     let joined = Joined::of(&parts);
     drop(parts);
     add(session, &joined.ids, &joined.lengths, |writer| {
-        let mut streams: Vec<Stream> = numbers.iter().map(|number| Stream::new(session, *number)).collect();
+        let mut streams: Vec<Stream> = numbers.iter().map(|number| Stream::new(&pages, *number)).collect();
         merge(&mut streams, &joined, &mut Watched(writer))
     })?;
     session.db().run(&DROP_SEGMENTS, &[arg(session.space()), arg(numbers.clone())])?;
-    session.db().run(&DROP_PAGES, &[arg(session.space()), arg(numbers)])?;
+    litter::pages(session.db().run(&DROP_PAGES, &[arg(session.space()), arg(numbers)])?.count());
     Ok(())
 }
 

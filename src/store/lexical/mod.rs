@@ -1,12 +1,15 @@
 //! The lexical index in its tables: which segments there are, and their pages. What is in them is the domain's.
 
 pub mod erase;
+pub mod litter;
 pub mod maintain;
 pub mod pages;
 pub mod read;
 pub mod status;
 pub mod upkeep;
 
+use super::keyed::{Key, Keyed, Kind as Column, need};
+use super::reading::{Table, require};
 use super::session::Session;
 use super::spi::{Row, arg};
 use crate::domain::lexical::Damaged;
@@ -22,6 +25,22 @@ statement!(
       from me.lexical_segment as s where s.space = $1 order by s.first_id, s.segment"],
     [TEXTOID, INT8OID]
 );
+
+static BY_SPACE: Keyed = Keyed {
+    table: c"lexical_segment",
+    index: c"lexical_segment_pkey",
+    keys: &[0],
+    columns: &[
+        (c"space", Column::Text),
+        (c"segment", Column::Int8),
+        (c"memories", Column::Int4),
+        (c"length", Column::Int8),
+        (c"first_id", Column::Uuid),
+        (c"last_id", Column::Uuid),
+        (c"dead_length", Column::Int8),
+        (c"dead", Column::Bytea),
+    ],
+};
 
 impl From<Damaged> for Error {
     fn from(_: Damaged) -> Self {
@@ -87,6 +106,26 @@ fn segments(session: &Session, most: i64) -> Result<(Vec<Segment>, u64)> {
         waiting = row.need::<i64>(9)?.unsigned_abs();
     }
     Ok((segments, waiting))
+}
+
+/// The segments of the space, in order of their memories' ids, by key.
+fn segments_by_key(session: &Session, directory: &Table) -> Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    let readable = directory.rows(&[Key::Text(session.space())], |found| {
+        segments.push(Segment {
+            number: need(found.int8(1))?,
+            memories: u32::try_from(need(found.int4(2))?).map_err(|_| Damaged)?,
+            length: need(found.int8(3))?,
+            first_id: need(found.uuid(4))?,
+            last_id: need(found.uuid(5))?,
+            dead_length: need(found.int8(6))?,
+            dead: numbers(need(found.bytea(7))?)?,
+        });
+        Ok(true)
+    })?;
+    require(readable)?;
+    segments.sort_unstable_by_key(|segment| (segment.first_id, segment.number));
+    Ok(segments)
 }
 
 /// Rising numbers as bytes.

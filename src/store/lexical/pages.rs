@@ -3,14 +3,18 @@
 use super::Segment;
 use crate::domain::lexical::Damaged;
 use crate::domain::lexical::dictionary::Lists;
+use crate::domain::lexical::guide::{first_key, page_of};
 use crate::domain::lexical::merge::{Members, Stored};
-use crate::domain::lexical::page::{self, IDS, Kind, Sink};
+use crate::domain::lexical::page::{self, IDS, Kind, Lengths, Sink};
 use crate::domain::lexical::topk::Source;
 use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::keyed::{Key, Keyed, Kind as Column, need};
+use crate::store::reading::{Asked, From, Is, Reading, Table, require};
 use crate::store::session::Session;
-use crate::store::spi::{Rows, arg};
+use crate::store::spi::arg;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 statement!(
     SOME,
@@ -29,13 +33,13 @@ statement!(
     planned_once
 );
 statement!(
-    /// For each key and segment the page that holds the key, if one does.
+    /// For each key and segment the page of a kind that begins with the key or last before it, if one does.
     FIND,
-    ["select (k.place - 1)::int4, s.segment, p.number, p.body
+    ["select (k.place - 1)::int4, s.segment, p.body
       from unnest($2::bytea[]) with ordinality as k (key, place)
       cross join unnest($3::int8[]) as s (segment)
       cross join lateral (
-        select p.number, p.body from me.lexical_page as p
+        select p.body from me.lexical_page as p
         where p.space = $1 and p.segment = s.segment and p.kind = $4 and p.first <= k.key
         order by p.first desc limit 1
       ) as p"],
@@ -54,17 +58,37 @@ statement!(
 const AHEAD: u32 = 16;
 /// Pages that are written at once.
 const BEHIND: usize = 64;
+/// Of pages that are wanted, one in so many: rather than looking each up, all between them are read.
+const DENSE: u32 = 3;
 
 fn int(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-fn bodies(rows: Rows, into: &mut HashMap<u32, Vec<u8>>) -> Result<()> {
-    for row in rows {
-        into.insert(u32::try_from(row.need::<i32>(1)?).map_err(|_| Damaged)?, row.need(2)?);
-    }
-    Ok(())
-}
+static BY_NUMBER: Keyed = Keyed {
+    table: c"lexical_page",
+    index: c"lexical_page_pkey",
+    keys: &[0, 1, 2, 3],
+    columns: &[
+        (c"space", Column::Text),
+        (c"segment", Column::Int8),
+        (c"kind", Column::Int2),
+        (c"number", Column::Int4),
+        (c"body", Column::Bytea),
+    ],
+};
+static BY_FIRST: Keyed = Keyed {
+    table: c"lexical_page",
+    index: c"lexical_page_first_idx",
+    keys: &[0, 1, 2, 3],
+    columns: &[
+        (c"space", Column::Text),
+        (c"segment", Column::Int8),
+        (c"kind", Column::Int2),
+        (c"first", Column::Bytea),
+        (c"body", Column::Bytea),
+    ],
+};
 
 /// A page that was looked up.
 pub struct Hit {
@@ -74,47 +98,183 @@ pub struct Hit {
     pub segment: i64,
     /// The number of the page.
     pub number: u32,
-    /// The page.
-    pub body: Vec<u8>,
 }
 
-/// For each key and segment the page that holds the key, if one does.
-pub fn find(
-    session: &Session,
-    kind: Kind,
-    keys: Vec<Option<Vec<u8>>>,
-    segments: Vec<i64>,
-) -> Result<Vec<Hit>> {
-    let args = [arg(session.space()), arg(keys), arg(segments), arg(kind.code())];
-    session
-        .db()
-        .run(&FIND, &args)?
-        .into_iter()
-        .map(|row| {
-            Ok(Hit {
-                place: row.need::<i32>(1)? as usize,
-                segment: row.need(2)?,
-                number: row.need::<i32>(3)? as u32,
-                body: row.need(4)?,
-            })
-        })
-        .collect()
+/// Where pages come from: tables that are open, or statements.
+pub struct Pages<'a> {
+    session: &'a Session<'a>,
+    open: Option<(Table, Table)>,
+}
+
+impl<'a> Pages<'a> {
+    /// By statements, each under a snapshot of its own: for what writes.
+    pub fn by_statement(session: &'a Session<'a>) -> Self {
+        Self { session, open: None }
+    }
+
+    /// By key, under the one snapshot of a call that reads; none where that cannot be.
+    pub fn by_key(session: &'a Session<'a>, reading: Reading) -> Option<Self> {
+        let open = reading.open(&BY_FIRST).zip(reading.open(&BY_NUMBER))?;
+        Some(Self { session, open: Some(open) })
+    }
+
+    /// Whether they are read by key.
+    pub fn are_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Shows, for each key and segment, the page that holds the key, if one does.
+    pub fn find(
+        &self,
+        kind: Kind,
+        keys: &[&[u8]],
+        segments: &[i64],
+        mut each: impl FnMut(&Hit, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut hits = Vec::with_capacity(keys.len() * segments.len());
+        self.guides(kind, keys, segments, |segment, place, guide| {
+            let number = page_of(guide, keys.get(place).ok_or(Damaged)?)?;
+            hits.extend(number.map(|number| Hit { place, segment, number }));
+            Ok(())
+        })?;
+        hits.sort_unstable_by_key(|hit| (hit.segment, hit.number));
+        for hits in hits.chunk_by(|a, b| a.segment == b.segment) {
+            let Some(first) = hits.first() else { continue };
+            let mut numbers: Vec<u32> = hits.iter().map(|hit| hit.number).collect();
+            numbers.dedup();
+            let mut rest = hits;
+            self.chosen(first.segment, kind, &numbers, |number, page| {
+                let (here, after) = rest.split_at(rest.partition_point(|hit| hit.number <= number));
+                rest = after;
+                here.iter().filter(|hit| hit.number == number).try_for_each(|hit| each(hit, page))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Shows, for each key and segment, the page that guides to it.
+    fn guides(
+        &self,
+        kind: Kind,
+        keys: &[&[u8]],
+        segments: &[i64],
+        mut each: impl FnMut(i64, usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let kind = kind.guide();
+        let Some((by_first, _)) = &self.open else {
+            let keys: Vec<Option<Vec<u8>>> = keys.iter().map(|key| Some(key.to_vec())).collect();
+            let args = [arg(self.session.space()), arg(keys), arg(segments.to_vec()), arg(kind.code())];
+            for row in self.session.db().run(&FIND, &args)? {
+                each(row.need(2)?, row.need::<i32>(1)? as usize, &row.need::<Vec<u8>>(3)?)?;
+            }
+            return Ok(());
+        };
+        for segment in segments {
+            for (place, key) in keys.iter().enumerate() {
+                let mut asked = self.asked(*segment, kind);
+                asked.push(Asked { column: 3, is: Is::AtMost, key: Key::Bytes(key) });
+                let readable = by_first.look(&asked, From::Last, |found| {
+                    each(*segment, place, need(found.bytea(4))?)?;
+                    Ok(false)
+                })?;
+                require(readable)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the pages from one number to another, in order.
+    fn some(
+        &self,
+        segment: i64,
+        kind: Kind,
+        first: u32,
+        last: u32,
+        mut each: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (first, last) = (int(first), int(last));
+        let Some((_, by_number)) = &self.open else {
+            let args = [arg(self.session.space()), arg(segment), arg(kind.code()), arg(first), arg(last)];
+            for row in self.session.db().run(&SOME, &args)? {
+                each(row.need::<i32>(1)? as u32, &row.need::<Vec<u8>>(2)?)?;
+            }
+            return Ok(());
+        };
+        let mut asked = self.asked(segment, kind);
+        asked.push(Asked { column: 3, is: Is::AtLeast, key: Key::Int4(first) });
+        asked.push(Asked { column: 3, is: Is::AtMost, key: Key::Int4(last) });
+        let readable = by_number.look(&asked, From::First, |found| {
+            each(need(found.int4(3))? as u32, need(found.bytea(4))?)?;
+            Ok(true)
+        })?;
+        require(readable)
+    }
+
+    /// Shows some pages, of which the numbers rise; nothing of those that are not there.
+    fn chosen(
+        &self,
+        segment: i64,
+        kind: Kind,
+        numbers: &[u32],
+        mut each: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return Ok(()) };
+        if numbers.len() as u32 > (last - first) / DENSE {
+            let mut wanted = numbers.iter().peekable();
+            return self.some(segment, kind, *first, *last, |number, body| {
+                if wanted.peek().is_some_and(|next| **next == number) {
+                    wanted.next();
+                    each(number, body)?;
+                }
+                Ok(())
+            });
+        }
+        let Some((_, by_number)) = &self.open else {
+            let numbers: Vec<i32> = numbers.iter().map(|number| int(*number)).collect();
+            let args = [arg(self.session.space()), arg(segment), arg(kind.code()), arg(numbers)];
+            for row in self.session.db().run(&CHOSEN, &args)? {
+                each(row.need::<i32>(1)? as u32, &row.need::<Vec<u8>>(2)?)?;
+            }
+            return Ok(());
+        };
+        for number in numbers {
+            let keys = [
+                Key::Text(self.session.space()),
+                Key::Int8(segment),
+                Key::Int2(kind.code()),
+                Key::Int4(int(*number)),
+            ];
+            let readable = by_number.rows(&keys, |found| {
+                each(*number, need(found.bytea(4))?)?;
+                Ok(false)
+            })?;
+            require(readable)?;
+        }
+        Ok(())
+    }
+
+    fn asked(&self, segment: i64, kind: Kind) -> Vec<Asked<'_>> {
+        let mut asked = Vec::with_capacity(5);
+        let keys = [Key::Text(self.session.space()), Key::Int8(segment), Key::Int2(kind.code())];
+        asked.extend(keys.into_iter().enumerate().map(|(column, key)| Asked { column, is: Is::Equal, key }));
+        asked
+    }
 }
 
 /// The pages of one segment. Those that were read for a search are kept as long as this is.
 pub struct Reader<'a> {
-    session: &'a Session<'a>,
+    pages: Rc<Pages<'a>>,
     segment: i64,
-    postings: HashMap<u32, Vec<u8>>,
-    lengths: HashMap<u32, Vec<u8>>,
+    postings: HashMap<u32, Rc<[u8]>>,
+    lengths: HashMap<u32, Lengths>,
     dictionary: HashMap<u32, Vec<u8>>,
 }
 
 impl<'a> Reader<'a> {
     /// Of a segment of the session's space.
-    pub fn new(session: &'a Session<'a>, segment: i64) -> Self {
+    pub fn new(pages: &Rc<Pages<'a>>, segment: i64) -> Self {
         Self {
-            session,
+            pages: pages.clone(),
             segment,
             postings: HashMap::new(),
             lengths: HashMap::new(),
@@ -122,61 +282,120 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn some(&self, kind: Kind, first: u32, last: u32) -> Result<Rows> {
-        let args =
-            [arg(self.session.space()), arg(self.segment), arg(kind.code()), arg(int(first)), arg(int(last))];
-        self.session.db().run(&SOME, &args)
-    }
-
     /// The ids of memories, by their numbers.
     pub fn ids(&self, ordinals: &[u32]) -> Result<Vec<[u8; 16]>> {
-        let mut numbers: Vec<u32> = ordinals.iter().map(|ordinal| ordinal / IDS as u32).collect();
-        numbers.sort_unstable();
+        let mut order: Vec<usize> = (0..ordinals.len()).collect();
+        order.sort_unstable_by_key(|place| ordinals[*place]);
+        let mut numbers: Vec<u32> = order.iter().map(|place| ordinals[*place] / IDS as u32).collect();
         numbers.dedup();
-        let numbers: Vec<i32> = numbers.into_iter().map(int).collect();
-        let args = [arg(self.session.space()), arg(self.segment), arg(Kind::Ids.code()), arg(numbers)];
-        let mut pages = HashMap::new();
-        bodies(self.session.db().run(&CHOSEN, &args)?, &mut pages)?;
-        ordinals
-            .iter()
-            .map(|ordinal| {
-                let page = pages.get(&(ordinal / IDS as u32)).ok_or(Damaged)?;
-                page::ids(page)?.get(*ordinal as usize % IDS).copied().ok_or_else(|| Damaged.into())
-            })
-            .collect()
+        let mut found = vec![[0; 16]; ordinals.len()];
+        let mut rest = &order[..];
+        self.pages.chosen(self.segment, Kind::Ids, &numbers, |number, page| {
+            let ids = page::ids(page)?;
+            while let [place, after @ ..] = rest
+                && ordinals[*place] / IDS as u32 == number
+            {
+                found[*place] = *ids.get(ordinals[*place] as usize % IDS).ok_or(Damaged)?;
+                rest = after;
+            }
+            Ok(())
+        })?;
+        if rest.is_empty() { Ok(found) } else { Err(Damaged.into()) }
+    }
+
+    /// The numbers of those of some memories, whose ids rise, that the segment holds, dead or alive; they rise too.
+    pub fn ordinals(&self, segment: &Segment, ids: &[[u8; 16]]) -> Result<Vec<u32>> {
+        let from = ids.partition_point(|id| *id < segment.first_id);
+        let to = ids.partition_point(|id| *id <= segment.last_id);
+        let here = ids.get(from..to).unwrap_or_default();
+        if here.is_empty() {
+            return Ok(Vec::new());
+        }
+        // All guides together are few pages.
+        let mut guides: Vec<Vec<u8>> = Vec::new();
+        self.pages.some(self.segment, Kind::IdsGuide, 0, u32::MAX, |_, page| {
+            guides.push(page.to_vec());
+            Ok(())
+        })?;
+        let mut numbers = Vec::with_capacity(here.len());
+        let mut at = 0;
+        for id in here {
+            while guides.get(at + 1).and_then(|next| first_key(next)).is_some_and(|first| first <= &id[..]) {
+                at += 1;
+            }
+            numbers.extend(page_of(guides.get(at).ok_or(Damaged)?, id)?);
+        }
+        numbers.dedup();
+        let mut found = Vec::with_capacity(here.len());
+        let mut rest = here;
+        self.pages.chosen(self.segment, Kind::Ids, &numbers, |number, page| {
+            rest = take_here(number, page::ids(page)?, rest, &mut found);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// All its memories.
     pub fn members(&self, dead: Vec<u32>) -> Result<Members> {
         let mut members = Members { dead, ..Members::default() };
-        for row in self.some(Kind::Ids, 0, u32::MAX)? {
-            members.ids.extend_from_slice(page::ids(&row.need::<Vec<u8>>(2)?)?);
-        }
-        for row in self.some(Kind::Lengths, 0, u32::MAX)? {
-            members.lengths.extend(page::lengths(&row.need::<Vec<u8>>(2)?)?);
-        }
+        self.pages.some(self.segment, Kind::Ids, 0, u32::MAX, |_, page| {
+            members.ids.extend_from_slice(page::ids(page)?);
+            Ok(())
+        })?;
+        self.pages.some(self.segment, Kind::Lengths, 0, u32::MAX, |_, page| {
+            members.lengths.extend(Lengths::open(page.into())?.all()?);
+            Ok(())
+        })?;
         if members.ids.len() == members.lengths.len() { Ok(members) } else { Err(Damaged.into()) }
     }
+}
+
+/// Takes from the front of some ids, which rise, those that the page reaches; what is left comes after it.
+fn take_here<'b>(
+    number: u32,
+    page: &[[u8; 16]],
+    ids: &'b [[u8; 16]],
+    found: &mut Vec<u32>,
+) -> &'b [[u8; 16]] {
+    let Some(last) = page.last() else { return ids };
+    let (here, rest) = ids.split_at(ids.partition_point(|id| id <= last));
+    let mut from = 0;
+    for id in here {
+        let at = from + page[from..].partition_point(|member| member < id);
+        if page.get(at) == Some(id) {
+            found.push(number * IDS as u32 + at as u32);
+        }
+        from = at;
+    }
+    rest
 }
 
 impl Lists for Reader<'_> {
     type Error = Error;
 
-    fn postings(&mut self, number: u32, last: u32) -> Result<Vec<u8>> {
+    fn postings(&mut self, number: u32, last: u32) -> Result<Rc<[u8]>> {
         if !self.postings.contains_key(&number) {
             let last = last.min(number.saturating_add(AHEAD - 1));
-            bodies(self.some(Kind::Postings, number, last)?, &mut self.postings)?;
+            let postings = &mut self.postings;
+            self.pages.some(self.segment, Kind::Postings, number, last, |number, page| {
+                postings.insert(number, page.into());
+                Ok(())
+            })?;
         }
         self.postings.get(&number).cloned().ok_or_else(|| Damaged.into())
     }
 }
 
 impl Source for Reader<'_> {
-    fn lengths(&mut self, window: u32) -> Result<Vec<u32>> {
+    fn lengths(&mut self, window: u32) -> Result<Lengths> {
         if !self.lengths.contains_key(&window) {
-            bodies(self.some(Kind::Lengths, window, window.saturating_add(AHEAD - 1))?, &mut self.lengths)?;
+            let (lengths, last) = (&mut self.lengths, window.saturating_add(AHEAD - 1));
+            self.pages.some(self.segment, Kind::Lengths, window, last, |number, page| {
+                lengths.insert(number, Lengths::open(page.into())?);
+                Ok(())
+            })?;
         }
-        Ok(page::lengths(self.lengths.get(&window).ok_or(Damaged)?)?)
+        self.lengths.get(&window).cloned().ok_or_else(|| Damaged.into())
     }
 }
 
@@ -185,15 +404,15 @@ pub struct Stream<'a>(Reader<'a>);
 
 impl<'a> Stream<'a> {
     /// Of a segment of the session's space.
-    pub fn new(session: &'a Session<'a>, segment: i64) -> Self {
-        Self(Reader::new(session, segment))
+    pub fn new(pages: &Rc<Pages<'a>>, segment: i64) -> Self {
+        Self(Reader::new(pages, segment))
     }
 }
 
 impl Lists for Stream<'_> {
     type Error = Error;
 
-    fn postings(&mut self, number: u32, last: u32) -> Result<Vec<u8>> {
+    fn postings(&mut self, number: u32, last: u32) -> Result<Rc<[u8]>> {
         let page = self.0.postings(number, last)?;
         self.0.postings.remove(&number);
         Ok(page)
@@ -205,9 +424,16 @@ impl Stored for Stream<'_> {
         if let Some(page) = self.0.dictionary.remove(&number) {
             return Ok(Some(page));
         }
-        bodies(
-            self.0.some(Kind::Dictionary, number, number.saturating_add(AHEAD - 1))?,
-            &mut self.0.dictionary,
+        let Reader { pages, segment, dictionary, .. } = &mut self.0;
+        pages.some(
+            *segment,
+            Kind::Dictionary,
+            number,
+            number.saturating_add(AHEAD - 1),
+            |number, page| {
+                dictionary.insert(number, page.to_vec());
+                Ok(())
+            },
         )?;
         Ok(self.0.dictionary.remove(&number))
     }
@@ -267,20 +493,18 @@ impl Sink for Writer<'_> {
 }
 
 /// Where memories are: segment by place in `segments`, and number. One that is dead is where it was.
-pub fn locate(session: &Session, segments: &[Segment], ids: &[[u8; 16]]) -> Result<Vec<(usize, u32)>> {
+pub fn locate(pages: &Pages, segments: &[Segment], ids: &[[u8; 16]]) -> Result<Vec<(usize, u32)>> {
     let mut found = Vec::new();
     for (place, segment) in segments.iter().enumerate() {
-        let here: Vec<&[u8; 16]> = ids.iter().filter(|id| segment.may_hold(id)).collect();
+        let here: Vec<&[u8]> = ids.iter().filter(|id| segment.may_hold(id)).map(|id| &id[..]).collect();
         if here.is_empty() {
             continue;
         }
-        let keys = here.iter().map(|id| Some(id.to_vec())).collect();
-        for hit in find(session, Kind::Ids, keys, vec![segment.number])? {
-            let id = here.get(hit.place).ok_or(Damaged)?;
-            if let Some(ordinal) = page::ordinal_of(&hit.body, hit.number, id)? {
-                found.push((place, ordinal));
-            }
-        }
+        pages.find(Kind::Ids, &here, &[segment.number], |hit, page| {
+            let id = here.get(hit.place).and_then(|id| id.first_chunk::<16>()).ok_or(Damaged)?;
+            found.extend(page::ordinal_of(page, hit.number, id)?.map(|ordinal| (place, ordinal)));
+            Ok(())
+        })?;
     }
     Ok(found)
 }

@@ -9,8 +9,8 @@ use crate::store::spi::arg;
 use crate::store::upkeep::{Answer, Look, Piece};
 use std::cell::Cell;
 
-/// Memories that the worker takes in at once.
-const PIECE: i64 = 2000;
+/// Memories that the worker takes in at once: two seconds' work, and room for a segment that is not merged again soon.
+const PIECE: i64 = 20_000;
 /// After so many written by a session the worker is called, instead of coming by itself some time later: a long tail
 /// makes searches slow.
 const MANY: usize = 500;
