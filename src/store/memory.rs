@@ -19,7 +19,7 @@ use crate::domain::memory::{Content, Meta, Name};
 use crate::domain::patch::Patch;
 use crate::domain::path::{MemoryPath, TreePath};
 use crate::domain::temporal::Temporal;
-use crate::error::{Error, Result, Taken};
+use crate::error::{Error, Forbidden, Result, Taken};
 use crate::{guc, statement, writing};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -300,8 +300,13 @@ fn settle_clash(
     match settle(clash, mode) {
         Settlement::Refuse => Err(taken()),
         Settlement::Skip => Ok(Some((Status::Skipped, id))),
-        // Where the holder is, is nothing for a caller who may not read it: that the id is taken is all there is to say.
-        Settlement::Replace if !session.rights().allow(Level::Read, &row.tree) => Err(taken()),
+        // Where the holder is, is nothing for a caller who may not read it.
+        Settlement::Replace if !session.rights().allow(Level::Read, &row.tree) => {
+            Err(Error::Forbidden(Forbidden::Only {
+                action: "replace the memory that has this id",
+                who: "callers who may write where it is",
+            }))
+        }
         Settlement::Replace => {
             session.require(Level::Write, &row.tree)?;
             let updated = replace(session, operation, id, &row, memory)?;
