@@ -354,3 +354,16 @@ select pg_catalog.pg_extension_config_dump('me.erasure', 'where false');
 create function me.erasure_scrub() returns bigint volatile parallel unsafe language c as 'MODULE_PATHNAME', 'erasure_scrub_wrapper';
 revoke all on function me.erasure_scrub from public;
 comment on function me.erasure_scrub is 'Overwrites the free space of pages, where erased contents may still stand; answers with the number of pages. Run it after VACUUM (INDEX_CLEANUP ON) where no worker does both.';
+
+-- The vectors of a memory are found by hash. The tables of models are no part of the extension, and nor are their indexes.
+do $$
+declare name text;
+begin
+  for name in
+    select m.relation from me.embedding_model as m
+    join pg_catalog.pg_class as t on t.relname = m.relation and t.relnamespace = 'me'::pg_catalog.regnamespace
+    order by m.relation
+  loop
+    execute pg_catalog.format('create index on me.%I using hash (memory_id)', name);
+  end loop;
+end $$;

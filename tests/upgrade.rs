@@ -160,6 +160,9 @@ fn what_the_old_version_wrote_is_there_after_the_update_and_goes_on() {
     update(&mut client);
     let faults = differences(&mut client, |_| true);
     assert!(faults.is_empty(), "after the update, not as {OLD} answered:\n{faults}");
+    let tables = "select string_agg(status || ': ' || detail, '; ') from me.doctor() where \"check\" = 'vector tables'";
+    let tables: String = client.query_one(tables, &[]).unwrap().get(0);
+    assert!(tables.starts_with("ok: "), "{tables}");
     let late = client.function("memory_get_by_path", &json!({"path": "share/notes/late"})).unwrap();
     let change =
         json!({"id": late["id"], "version_hash": late["versionHash"], "content": "Changed after the update"});

@@ -104,16 +104,10 @@ const COLUMNS_MOST: usize = 16;
 const KEYS_MOST: usize = 4;
 /// The number of equality in a btree.
 const EQUAL: u16 = pg_sys::BTEqualStrategyNumber as u16;
-/// That of `>=`.
-const FROM: u16 = pg_sys::BTGreaterEqualStrategyNumber as u16;
-/// That of `>`.
-const ABOVE: u16 = pg_sys::BTGreaterStrategyNumber as u16;
 /// From the lowest key to the highest.
 const FORWARD: pg_sys::ScanDirection::Type = pg_sys::ScanDirection::ForwardScanDirection;
 /// The other way.
 const BACKWARD: pg_sys::ScanDirection::Type = pg_sys::ScanDirection::BackwardScanDirection;
-/// That of `<`.
-const BELOW: u16 = pg_sys::BTLessStrategyNumber as u16;
 
 /// The schema `me`, where its tables may be read by key.
 #[derive(Debug, Clone, Copy)]
@@ -231,34 +225,6 @@ impl Open {
             }
         }
         Ok(true)
-    }
-
-    /// The rows whose first column is `first`, in the order of the second or against it, behind the key `after`, if there is
-    /// one. As [`Tables::rows`].
-    pub fn rows_in_order(
-        &self,
-        snapshot: pg_sys::Snapshot,
-        first: Key,
-        after: Option<Key>,
-        ascending: bool,
-        each: impl FnMut(&Found) -> Result<bool>,
-    ) -> Result<bool> {
-        let (strategy, direction) = if ascending { (ABOVE, FORWARD) } else { (BELOW, BACKWARD) };
-        let conditions = [(0, EQUAL, first)].into_iter().chain(after.map(|after| (1, strategy, after)));
-        self.scan(snapshot, conditions, direction, each)
-    }
-
-    /// The same of the rows whose first column is `first`, and whose second lies from `from` on and before `to`.
-    pub fn rows_between(
-        &self,
-        snapshot: pg_sys::Snapshot,
-        first: Key,
-        from: Key,
-        to: Option<Key>,
-        each: impl FnMut(&Found) -> Result<bool>,
-    ) -> Result<bool> {
-        let bounds = [(0, EQUAL, first), (1, FROM, from)];
-        self.scan(snapshot, bounds.into_iter().chain(to.map(|to| (1, BELOW, to))), FORWARD, each)
     }
 
     /// Rows for which each of the conditions holds: a column of the index, a strategy of a btree, and a key.

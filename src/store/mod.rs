@@ -1,6 +1,7 @@
 //! Storage: every statement runs here, as the extension's owner, with valid values only.
 
 mod access_event;
+mod ahead;
 mod also;
 pub mod api_key;
 mod array;

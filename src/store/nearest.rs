@@ -4,6 +4,7 @@
 //!
 //! What is not as this file expects it is not read at all, as in [`keyed`](super::keyed).
 
+use super::ahead::{AT_ONCE, Places};
 use super::keyed::{Scan, Tables, attributes, is_plain};
 use super::spi::{Table, arg};
 use crate::error::Result;
@@ -20,7 +21,7 @@ pub struct Vectors {
     table: pg_sys::Relation,
     /// That of the HNSW method.
     index: pg_sys::Relation,
-    /// The primary key.
+    /// The one that finds a memory's vectors.
     key: pg_sys::Relation,
     slot: *mut pg_sys::TupleTableSlot,
     places: [usize; COLUMNS.len()],
@@ -83,7 +84,7 @@ impl Vectors {
         }
     }
 
-    /// Opens the HNSW index that orders by cosine distance, and the primary key.
+    /// Opens the HNSW index that orders by cosine distance, and the hash index over the memories.
     ///
     /// # Safety
     /// The table is open, and its columns are found.
@@ -108,7 +109,8 @@ impl Vectors {
         }
     }
 
-    /// Whether an index is the primary key, which begins with space and memory.
+    /// Whether an index is one the planner would use, over the memories by hash: a look there costs a third of one in the
+    /// primary key, which compares space and memory at each step down.
     ///
     /// # Safety
     /// Table and index are open.
@@ -116,12 +118,12 @@ impl Vectors {
         // SAFETY: the descriptions of an open table and an open index.
         unsafe {
             let form = &*(*index).rd_index;
-            let columns = form.indkey.values.as_slice(form.indnkeyatts as usize);
-            form.indisprimary
-                && form.indisvalid
+            let columns = form.indkey.values.as_slice(form.indnatts as usize);
+            form.indisvalid
                 && !form.indcheckxmin
-                && (*(*index).rd_rel).relam == pg_sys::BTREE_AM_OID
-                && columns.starts_with(&[self.places[0] as i16 + 1, self.places[1] as i16 + 1])
+                && (*(*index).rd_rel).relam == pg_sys::HASH_AM_OID
+                && columns == [self.places[1] as i16 + 1]
+                && pg_sys::RelationGetIndexPredicate(index).is_null()
         }
     }
 
@@ -211,38 +213,55 @@ impl Vectors {
         Ok(true)
     }
 
-    /// Shows the vectors of some memories of a space, whose ids rise, with their distances.
+    /// Shows the vectors of some memories of a space, one memory after the other, with the memory's number and the distance.
     pub fn of(
         &mut self,
         space: &str,
         snapshot: pg_sys::Snapshot,
-        memories: Vec<pgrx::Uuid>,
-        mut take: impl FnMut(&Candidate, f64),
+        memories: &[[u8; 16]],
+        mut take: impl FnMut(usize, &Candidate, f64),
     ) -> Result<()> {
-        let (Some(of_space), Some(of_memories)) = (arg(space), arg(memories)) else { return Ok(()) };
         let memory = Scratch::new();
-        // SAFETY: as above; the keys have the types of the index's columns (`find_columns`).
+        let (mut places, mut of) = (Places::default(), Vec::with_capacity(AT_ONCE));
+        // SAFETY: as above; the key has the type of the index's column (`find_columns`), and lives as long as the look for it.
         unsafe {
-            let scan = Scan::begin(self.table, self.key, snapshot, 2, 0);
-            let mut keys: [pg_sys::ScanKeyData; 2] = std::mem::zeroed();
-            for (n, (operation, value)) in
-                [(pg_sys::F_TEXTEQ, of_space), (pg_sys::F_UUID_EQ, of_memories)].into_iter().enumerate()
-            {
-                let equal = pg_sys::BTEqualStrategyNumber as u16;
-                pg_sys::ScanKeyInit(&mut keys[n], n as i16 + 1, equal, pg_sys::Oid::from(operation), value);
-                keys[n].sk_collation = *(*self.key).rd_indcollation.add(n);
-            }
-            keys[1].sk_flags |= pg_sys::SK_SEARCHARRAY as c_int;
-            pg_sys::index_rescan(scan.0, keys.as_mut_ptr(), 2, std::ptr::null_mut(), 0);
-            while self.next(&scan) {
-                memory.run(|| {
-                    if let Some(candidate) = self.candidate(space) {
-                        take(&candidate, self.distance());
+            let scan = Scan::begin(self.table, self.key, snapshot, 1, 0);
+            let mut show = |places: &mut Places, of: &mut Vec<usize>| {
+                let (table, slot) = (self.table, self.slot);
+                places.rows(table, scan.0, slot, |at| {
+                    pgrx::check_for_interrupts!();
+                    self.read();
+                    memory.run(|| {
+                        // Others may have the same hash, and the same id in another space.
+                        if let Some(candidate) = self.candidate(space)
+                            && memories[of[at]] == candidate.memory
+                        {
+                            take(of[at], &candidate, self.distance());
+                        }
+                    });
+                    Ok(true)
+                })?;
+                of.clear();
+                Ok(())
+            };
+            let mut key: pg_sys::ScanKeyData = std::mem::zeroed();
+            let (equal, operation) =
+                (pg_sys::HTEqualStrategyNumber as u16, pg_sys::Oid::from(pg_sys::F_UUID_EQ));
+            pg_sys::ScanKeyInit(&raw mut key, 1, equal, operation, pg_sys::Datum::from(0));
+            for n in by_bucket(memories) {
+                key.sk_argument = pg_sys::Datum::from(memories[n].as_ptr());
+                pg_sys::index_rescan(scan.0, &raw mut key, 1, std::ptr::null_mut(), 0);
+                loop {
+                    let full = places.take(scan.0, pg_sys::ScanDirection::ForwardScanDirection);
+                    of.resize(places.len(), n);
+                    if !full {
+                        break;
                     }
-                });
+                    show(&mut places, &mut of)?;
+                }
             }
+            show(&mut places, &mut of)
         }
-        Ok(())
     }
 
     /// The next row, if there is one.
@@ -251,16 +270,25 @@ impl Vectors {
     /// The scan is one of the table's.
     unsafe fn next(&self, scan: &Scan) -> bool {
         pgrx::check_for_interrupts!();
-        let last = self.places.iter().max().map_or(0, |place| *place as c_int + 1);
         // SAFETY: table, index and slot are open.
         unsafe {
             let found =
                 pg_sys::index_getnext_slot(scan.0, pg_sys::ScanDirection::ForwardScanDirection, self.slot);
             if found {
-                pg_sys::slot_getsomeattrs_int(self.slot, last);
+                self.read();
             }
             found
         }
+    }
+
+    /// Takes the row at hand apart, as far as its columns are looked at.
+    ///
+    /// # Safety
+    /// The slot holds a row.
+    unsafe fn read(&self) {
+        let last = self.places.iter().max().map_or(0, |place| *place as c_int + 1);
+        // SAFETY: by the contract of this function.
+        unsafe { pg_sys::slot_getsomeattrs_int(self.slot, last) };
     }
 
     /// The row at hand, if it belongs to the space.
@@ -315,6 +343,23 @@ impl Drop for Vectors {
             pg_sys::table_close(self.table, keep);
         }
     }
+}
+
+/// The numbers of memories, such that those come together that an index by hash keeps together, however large it is: it puts
+/// them by the last bits of the hash.
+fn by_bucket(memories: &[[u8; 16]]) -> Vec<usize> {
+    let mut order: Vec<(u32, usize)> = memories
+        .iter()
+        .enumerate()
+        .map(|(n, id)| {
+            let id = Some(pg_sys::Datum::from(id.as_ptr()));
+            // SAFETY: the server's own function, of a value of its type.
+            let hash = unsafe { pgrx::direct_function_call_as_datum(pg_sys::uuid_hash, &[id]) };
+            (hash.map_or(0, |hash| hash.value() as u32).reverse_bits(), n)
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, n)| n).collect()
 }
 
 /// Memory for what is looked at, emptied after each row.

@@ -29,9 +29,18 @@ const ID: usize = 1;
 const TREE: usize = 2;
 const META: usize = 3;
 const TEMPORAL: usize = 4;
-static BY_ID: Keyed = Keyed { table: c"memory", index: c"memory_pkey", keys: &[0, ID], columns: COLUMNS };
-static BY_TREE: Keyed =
-    Keyed { table: c"memory", index: c"memory_path_key", keys: &[0, TREE], columns: COLUMNS };
+/// The first of them are all that a tree needs; the others stand behind the content.
+const FIRST: usize = 3;
+/// How memories are found by their ids, and by their trees, in two widths.
+const fn found_by(index: &'static CStr, keys: &'static [usize], columns: usize) -> Keyed<'static> {
+    Keyed { table: c"memory", index, keys, columns: COLUMNS.split_at(columns).0 }
+}
+static BY_ID: [Keyed; 2] =
+    [found_by(c"memory_pkey", &[0, ID], FIRST), found_by(c"memory_pkey", &[0, ID], COLUMNS.len())];
+static BY_TREE: [Keyed; 2] = [
+    found_by(c"memory_path_key", &[0, TREE], FIRST),
+    found_by(c"memory_path_key", &[0, TREE], COLUMNS.len()),
+];
 
 /// A statement finds rows by other indexes than that of the trees, and takes its time to begin: so many times as many rows
 /// in scope as pass, and so many besides, are gone through without.
@@ -75,7 +84,9 @@ impl<'a> Passing<'a> {
             return Ok(None);
         }
         let Some(reading) = session.db().reading() else { return Ok(None) };
-        let Some((by_id, by_tree)) = reading.open(&BY_ID).zip(reading.open(&BY_TREE)) else {
+        let Some(times) = times(criteria.temporal.unwrap_or_default()) else { return Ok(None) };
+        let width = usize::from(criteria.meta.is_some() || !times.is_empty());
+        let Some((by_id, by_tree)) = reading.open(&BY_ID[width]).zip(reading.open(&BY_TREE[width])) else {
             return Ok(None);
         };
         let Some(order) = by_tree.order(1) else { return Ok(None) };
@@ -100,7 +111,6 @@ impl<'a> Passing<'a> {
             };
             conditions.push(contains);
         }
-        let Some(times) = times(criteria.temporal.unwrap_or_default()) else { return Ok(None) };
         conditions.extend(times);
         let pattern = match &criteria.tree {
             TreeFilter::None | TreeFilter::Path(_) => None,
@@ -143,18 +153,49 @@ impl<'a> Passing<'a> {
         }
         let mut ids = Vec::new();
         for interval in intervals {
-            let readable = self.by_tree.look(&self.asked(interval), From::First, |found| {
+            let readable = self.by_tree.look_through(&self.asked(interval), |found| {
                 let id = need(found.uuid(ID))?;
                 if self.fits(found)? && !self.also.hides(&id) {
                     ids.push(id);
                 }
-                pgrx::check_for_interrupts!();
                 Ok(true)
             })?;
             require(readable)?;
         }
         ids.sort_unstable();
         Ok(Some(ids))
+    }
+
+    /// Shows the memories of the space in the order of their ids or against it, behind one of them, each with whether it
+    /// passes, to `each`, which says whether to go on.
+    pub fn in_order(
+        &self,
+        ascending: bool,
+        behind: Option<&[u8; 16]>,
+        mut each: impl FnMut([u8; 16], bool) -> bool,
+    ) -> Result<()> {
+        let (from, is) = if ascending { (From::First, Is::AtLeast) } else { (From::Last, Is::AtMost) };
+        let of_space = Asked { column: 0, is: Is::Equal, key: Key::Text(self.space) };
+        let mut asked = [of_space; 2];
+        if let Some(behind) = behind {
+            asked[1] = Asked { column: 1, is, key: Key::Uuid(behind) };
+        }
+        let asked = &asked[..1 + usize::from(behind.is_some())];
+        let readable = self.by_id.look(asked, from, |found| {
+            pgrx::check_for_interrupts!();
+            let id = need(found.uuid(ID))?;
+            if behind == Some(&id) {
+                return Ok(true);
+            }
+            let passes = self.is_in_scope(found) && self.fits(found)? && !self.also.hides(&id);
+            Ok(each(id, passes))
+        })?;
+        require(readable)
+    }
+
+    /// How many memories the table was last counted to have.
+    pub fn rows_expected(&self) -> f64 {
+        self.by_id.rows_expected()
     }
 
     /// Whether a memory is there and passes.

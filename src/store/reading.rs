@@ -1,6 +1,7 @@
 //! Tables that are read by key several times in a call, forwards and backwards, and functions that their rows are held
 //! against.
 
+use super::ahead::Places;
 use super::keyed::{Found, Key, Keyed, Open, Scan, Tables};
 use super::seen::Shelf;
 use crate::error::{Error, Result};
@@ -154,13 +155,46 @@ impl Table {
                         break;
                     }
                 }
-                // Its page of the server is not held on to.
-                if let Some(clear) = (*(*open.slot).tts_ops).clear {
-                    clear(open.slot);
-                }
             }
+            self.clear();
             Ok(())
         })
+    }
+
+    /// Shows the rows for which all that is asked holds, many and all over the table, in the order of the index, until `each`
+    /// says not to go on. False when the index cannot answer.
+    pub fn look_through(
+        &self,
+        asked: &[Asked],
+        mut each: impl FnMut(&Found) -> Result<bool>,
+    ) -> Result<bool> {
+        let open = &self.open;
+        self.scan(asked, |scan| {
+            let (mut places, mut go_on) = (Places::default(), true);
+            // SAFETY: the scan is of the table the slot was made for.
+            unsafe {
+                while go_on {
+                    let more = places.take(scan, pg_sys::ScanDirection::ForwardScanDirection);
+                    go_on = places.rows(open.table, scan, open.slot, |_| {
+                        pgrx::check_for_interrupts!();
+                        pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
+                        each(&Found { open })
+                    })? && more;
+                }
+            }
+            self.clear();
+            Ok(())
+        })
+    }
+
+    /// Its page of the server is not held on to.
+    fn clear(&self) {
+        // SAFETY: the slot is that of the open table.
+        unsafe {
+            if let Some(clear) = (*(*self.open.slot).tts_ops).clear {
+                clear(self.open.slot);
+            }
+        }
     }
 
     /// How many entries the index has for what is asked, whoever sees their rows, counted up to `most`: an estimate.
@@ -177,6 +211,11 @@ impl Table {
             Ok(())
         })?;
         Ok(readable.then_some(count))
+    }
+
+    /// As [`Open::rows_expected`].
+    pub fn rows_expected(&self) -> f64 {
+        self.open.rows_expected()
     }
 
     fn scan(&self, asked: &[Asked], body: impl FnOnce(pg_sys::IndexScanDesc) -> Result<()>) -> Result<bool> {

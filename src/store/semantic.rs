@@ -10,16 +10,17 @@ use super::embedding::{self, Registered};
 use super::filter::Filter;
 use super::jsonb::Jsonb;
 use super::keyed::{Found as Row, Key, Keyed, Kind, Open, Tables, need};
-use super::listing;
 use super::nearest::{Candidate, Vectors};
 use super::owner;
+use super::passing::Passing;
+use super::reading;
 use super::session::{Session, stored_tree};
 use super::spi::{self, Table, arg};
 use super::statistics;
 use crate::domain::filter::Scope;
 use crate::domain::invalid::Invalid;
 use crate::domain::memory::Meta;
-use crate::domain::search::bm25::{Scored, best};
+use crate::domain::search::bm25::{Scored, best, by_rank};
 use crate::domain::search::request::Meaning;
 use crate::error::{Error, Result};
 use crate::provider;
@@ -88,19 +89,6 @@ static MEMORY: Keyed = Keyed {
         (c"id", Kind::Uuid),
         (c"tree", Kind::Other),
         (c"meta", Kind::Jsonb),
-        (c"content_version", Kind::Int8),
-    ],
-};
-
-/// The memories of a subtree, with the content they have.
-static SUBTREE: Keyed = Keyed {
-    table: c"memory",
-    index: c"memory_path_key",
-    keys: &[0, 1],
-    columns: &[
-        (c"space", Kind::Text),
-        (c"tree", Kind::Other),
-        (c"id", Kind::Uuid),
         (c"content_version", Kind::Int8),
     ],
 };
@@ -212,10 +200,17 @@ fn one_by_one(
     limit: usize,
 ) -> Result<Vec<Scored>> {
     let vectors = Tables::here().and_then(|tables| Vectors::open(tables, &target.table, &target.vector));
-    if let Some(vectors) = vectors {
-        let mut memories = passing(session, filter, also, ids)?;
-        memories.sort_unstable();
-        return Ok(best(distances(session, vectors, &memories)?, limit));
+    if let Some(mut vectors) = vectors {
+        if ids.is_none()
+            && let Some(rows) = below_trees(session, filter, also, &mut vectors, limit)?
+        {
+            return Ok(rows);
+        }
+        let (ids, versions): (Vec<[u8; 16]>, Vec<i64>) =
+            passing(session, filter, also, ids)?.into_iter().unzip();
+        let rows = distances(session, &mut vectors, &ids)?;
+        let of_now = |row: &Compared| versions[row.number] == row.content_version;
+        return Ok(best(rows.into_iter().filter(of_now).map(|row| row.scored).collect(), limit));
     }
     let ids = ids.map(|ids| ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect::<Vec<_>>());
     let own =
@@ -223,40 +218,55 @@ fn one_by_one(
     filter.run_on(session.db(), &EXACT, &target.table, own)?.into_iter().filter_map(scored).collect()
 }
 
-/// The memories that pass, with the content they have: without a statement, where trees, and of given memories also metadata,
-/// are all that is asked.
+/// The nearest below some trees, where trees are all that is asked. Whether a vector is of the content that a memory has is
+/// looked up for the nearest alone: it stands at the far end of a row.
+fn below_trees(
+    session: &Session,
+    filter: &Filter,
+    also: &Also,
+    vectors: &mut Vectors,
+    limit: usize,
+) -> Result<Option<Vec<Scored>>> {
+    let (Some((scope, None)), Some(hidden)) = (filter.scope_and_meta(), also.hidden_only()) else {
+        return Ok(None);
+    };
+    let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY)) else { return Ok(None) };
+    let Some(passing) = Passing::of(session, filter, also)? else { return Ok(None) };
+    let Some(ids) = passing.ids(None)? else { return Ok(None) };
+    let mut rows = distances(session, vectors, &ids)?;
+    let check = Check { space: session.space(), memories: &memories, scope, meta: None, hidden };
+    let mut nearest: Vec<Scored> = Vec::with_capacity(limit.min(rows.len()));
+    session.db().under_snapshot(|snapshot| {
+        let mut left = &mut rows[..];
+        while !left.is_empty() && nearest.len() < limit {
+            let first = left.len().min(limit + SLACK);
+            let order = |a: &Compared, b: &Compared| by_rank(&a.scored, &b.scored);
+            if first < left.len() {
+                left.select_nth_unstable_by(first - 1, order);
+            }
+            let (nearer, others) = left.split_at_mut(first);
+            nearer.sort_unstable_by(order);
+            for row in nearer {
+                let is_of_now = check.content_version(&row.scored.id, snapshot)? == Some(row.content_version);
+                if is_of_now && nearest.len() < limit {
+                    nearest.push(row.scored);
+                }
+            }
+            left = others;
+        }
+        Ok(())
+    })?;
+    Ok(Some(nearest))
+}
+
+/// The memories that pass, with the content they have: without a statement, where of given memories trees and metadata are
+/// all that is asked.
 fn passing(
     session: &Session,
     filter: &Filter,
     also: &Also,
     ids: Option<&[[u8; 16]]>,
 ) -> Result<Vec<([u8; 16], i64)>> {
-    if let (None, Some((scope, None)), Some(hidden)) = (ids, filter.scope_and_meta(), also.hidden_only())
-        && !scope.is_everything()
-        && let Some(memories) = Tables::here().and_then(|tables| tables.open(&SUBTREE))
-    {
-        let mut found = Vec::new();
-        session.db().under_snapshot(|snapshot| {
-            for (from, to) in listing::intervals(scope)? {
-                let readable = memories.rows_between(
-                    snapshot,
-                    Key::Text(session.space()),
-                    Key::Other(&from),
-                    to.as_deref().map(Key::Other),
-                    |row| {
-                        found.push((need(row.uuid(2))?, need(row.int8(3))?));
-                        Ok(true)
-                    },
-                )?;
-                if !readable {
-                    return Err(Error::Internal("a subtree could not be read by its key".into()));
-                }
-            }
-            Ok(())
-        })?;
-        found.retain(|(id, _)| hidden.iter().all(|hidden| hidden.as_bytes() != id));
-        return Ok(found);
-    }
     if let (Some(ids), Some((scope, meta)), Some(hidden)) = (ids, filter.scope_and_meta(), also.hidden_only())
         && let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY))
     {
@@ -278,24 +288,32 @@ fn passing(
         .collect()
 }
 
-/// The similarities of memories whose ids rise: of each its nearest window, of the content it has.
-fn distances(session: &Session, mut vectors: Vectors, memories: &[([u8; 16], i64)]) -> Result<Vec<Scored>> {
-    let ids = memories.iter().map(|(id, _)| pgrx::Uuid::from_bytes(*id)).collect();
-    let mut rows: Vec<Scored> = Vec::with_capacity(memories.len());
-    let mut at = 0;
+/// How near a memory is in one of its contents.
+struct Compared {
+    scored: Scored,
+    /// Among those that were asked for.
+    number: usize,
+    content_version: i64,
+}
+
+/// How near memories are: of each, and each of its contents that has vectors, the nearest window. Each is asked for once.
+fn distances(session: &Session, vectors: &mut Vectors, ids: &[[u8; 16]]) -> Result<Vec<Compared>> {
+    let mut rows: Vec<Compared> = Vec::with_capacity(ids.len());
     session.db().under_snapshot(|snapshot| {
-        vectors.of(session.space(), snapshot, ids, |candidate, distance| {
-            while memories.get(at).is_some_and(|(id, _)| *id < candidate.memory) {
-                at += 1;
-            }
+        vectors.of(session.space(), snapshot, ids, |number, candidate, distance| {
             // A distance that is no number is no distance.
-            if memories.get(at) != Some(&(candidate.memory, candidate.content_version)) || distance.is_nan() {
+            if distance.is_nan() {
                 return;
             }
-            let (id, score) = (candidate.memory, 1.0 - distance);
-            match rows.last_mut() {
-                Some(last) if last.id == id => last.score = last.score.max(score),
-                _ => rows.push(Scored { id, score }),
+            let (score, content_version) = (1.0 - distance, candidate.content_version);
+            let mut of_it = rows.iter_mut().rev().take_while(|row| row.number == number);
+            match of_it.find(|row| row.content_version == content_version) {
+                Some(row) => row.scored.score = row.scored.score.max(score),
+                None => rows.push(Compared {
+                    scored: Scored { id: candidate.memory, score },
+                    number,
+                    content_version,
+                }),
             }
         })
     })?;
@@ -350,7 +368,7 @@ fn by_index(
 fn nearest_of_each(rows: Vec<Scored>) -> Vec<Scored> {
     let mut seen = HashSet::with_capacity(rows.len());
     let mut distinct: Vec<Scored> = rows.into_iter().filter(|row| seen.insert(row.id)).collect();
-    distinct.sort_by(crate::domain::search::bm25::by_rank);
+    distinct.sort_by(by_rank);
     distinct
 }
 
@@ -444,11 +462,8 @@ impl Check<'_> {
             }
             Ok(false)
         })?;
-        if readable {
-            Ok(version)
-        } else {
-            Err(Error::Internal("a memory could not be read by its key".into()))
-        }
+        reading::require(readable)?;
+        Ok(version)
     }
 }
 

@@ -36,8 +36,8 @@ declare t text;
 begin
   select relation into t from me.embedding_model where name = 'static';
   execute format('insert into me.%I values (''default'', ''0190a1b2-0000-7000-8000-000000000001'', 0, 1, array_fill(1::real, ''{256}'')::halfvec(256))', t);
-  execute (select format('drop index %s', i.indexrelid::regclass) from pg_index as i join pg_class as c on c.oid = i.indexrelid
-    join pg_am as a on a.oid = c.relam where a.amname = 'hnsw' and i.indrelid = format('me.%I', t)::regclass);
+  execute (select string_agg(format('drop index %s', i.indexrelid::regclass), ';') from pg_index as i
+    join pg_class as c on c.oid = i.indexrelid join pg_am as a on a.oid = c.relam where a.amname in ('hnsw', 'hash') and i.indrelid = format('me.%I', t)::regclass);
 end $$;
 select status, regexp_replace(detail, 'vectors_static_[0-9a-z]+', 'vectors_static_…') as detail from pg_temp.look('vector tables');
 select status, regexp_replace(detail, 'vectors_static_[0-9a-z]+', 'vectors_static_…') as detail from pg_temp.look('orphan vectors');

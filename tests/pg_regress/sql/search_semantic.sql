@@ -17,6 +17,20 @@ create function pg_temp.found(answer jsonb) returns text language sql as
 $$ select coalesce(string_agg(right(r->>'id', 1) || ' ' || round((r->>'score')::numeric, 4), ', ' order by n), '-')
    from jsonb_array_elements(answer->'results') with ordinality as a (r, n) $$;
 
+savepoint twins;
+-- The same id in another space, several windows of one memory, and windows of content that it does not have any more.
+select me.space_create('twin') is not null as made, me.embedding_model_use('tiny', space => 'twin')->>'state' as state;
+select me.memory_create('twin', 'share/v', id => '0190a1b2-0000-7000-8000-000000000001', space => 'twin') is not null as created,
+  me.embedding_set('0190a1b2-0000-7000-8000-000000000001', '{0,1}', space => 'twin') is not null as stored;
+do $$ begin
+  execute format('insert into me.%I values (''default'', ''0190a1b2-0000-7000-8000-000000000002'', 1, 1, ''[1,1]''),
+    (''default'', ''0190a1b2-0000-7000-8000-000000000002'', 2, 9, ''[1,0]''), (''default'', ''0190a1b2-0000-7000-8000-000000000002'', 3, 1, ''[0,1]'')',
+    (select relation from me.embedding_model where name = 'tiny'));
+end $$;
+select pg_temp.found(me.memory_search(embedding => '{1,0}', tree => 'share/v')) as below_a_tree,
+  pg_temp.found(me.memory_search(embedding => '{1,0}', meta => '{}')) as with_metadata,
+  pg_temp.found(me.memory_search(embedding => '{1,0}', tree => 'share', space => 'twin')) as twin;
+rollback to twins;
 select pg_temp.found(me.memory_search(embedding => '{1,0}')) as by_meaning,
   pg_temp.found(me.memory_search(embedding => '{1,0}', semantic_threshold => 0.5)) as above,
   pg_temp.found(me.memory_search(embedding => '{2,2}', meta => '{"side": "east"}', "limit" => 1)) as filtered;
