@@ -4,7 +4,7 @@
 PG ?= 18
 export PG
 
-.PHONY: help demo test up down psql url lint bench mcp mcp-config install clean setup reset
+.PHONY: help demo test up down psql url lint bench bench-full mcp mcp-config install clean setup reset
 
 help:
 	@echo 'make demo                  set up what is missing and show what the extension does'
@@ -14,6 +14,7 @@ help:
 	@echo 'make down, make reset      stop it, throw its data away'
 	@echo 'make mcp-config            build the MCP server and print what connects an agent to it'
 	@echo 'make lint, make bench      check the form, measure'
+	@echo 'make bench-full            measure at 10,000, 100,000 and a million memories (an hour, 10 GB of disk)'
 	@echo 'make install PG_CONFIG=…   install into a server of your own'
 	@echo 'make clean                 stop all servers and remove all that was made here'
 
@@ -40,6 +41,9 @@ lint:
 
 bench: up
 	@scripts/bench
+
+bench-full: up
+	@scripts/bench full
 
 mcp:
 	@scripts/setup-tools

@@ -18,7 +18,7 @@ import statistics
 import sys
 import time
 
-from search import Session, word
+from session import Session, word
 
 MEMORIES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 PARTS = sys.argv[2:] or ["terms", "tree", "grant", "meta", "temporal"]
