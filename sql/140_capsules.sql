@@ -217,8 +217,8 @@ create table me.capsule_usage (
   last_recalled_at timestamptz not null,
   constraint capsule_usage_pkey primary key (space, seq),
   constraint capsule_usage_check check (recall_count > 0)
-);
-create index capsule_usage_count_idx on me.capsule_usage (space, recall_count desc, last_recalled_at desc, seq);
+  -- Every recall changes rows of it: in their place, and no index knows of it.
+) with (fillfactor = 70);
 comment on table me.capsule_usage is 'How often capsules were recalled.';
 comment on column me.capsule_usage.space is 'Slug of the space.';
 comment on column me.capsule_usage.seq is 'Number of the capsule.';

@@ -232,6 +232,8 @@ return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, 
 -- Capsules: receipts and scores, proposals that are decided on, neighbours by meaning, dumps.
 alter table me.capsule_token drop constraint capsule_token_pkey,
   add constraint capsule_token_pkey primary key (space, token, seq) include (count);
+drop index me.capsule_usage_count_idx;
+alter table me.capsule_usage set (fillfactor = 70);
 alter table me.capsule_outcome add column receipt text collate "C", add column score float8,
   add constraint capsule_outcome_score_check check ((receipt is null) = (score is null) and score between 0 and 1);
 comment on column me.capsule_outcome.receipt is 'The recall it came of, or null.';

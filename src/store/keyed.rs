@@ -343,6 +343,17 @@ impl Open {
         }
     }
 
+    /// Which attribute of the index, from 1, holds a column; `None` when it does not hold it as it is.
+    pub(super) fn held_in_index(&self, column: usize) -> Option<c_int> {
+        // SAFETY: the description of an open index.
+        let held = unsafe {
+            let form = &*(*self.index).rd_index;
+            form.indkey.values.as_slice(form.indnatts as usize)
+        };
+        let place = self.places[column] as i16 + 1;
+        held.iter().position(|held| *held == place).and_then(|at| c_int::try_from(at + 1).ok())
+    }
+
     /// A key of the n-th column of the index, as a datum.
     ///
     /// # Safety
@@ -556,6 +567,27 @@ impl Found<'_> {
         debug_assert_eq!(self.open.columns[column].1, Kind::Text);
         // SAFETY: the extension refuses databases of another encoding than UTF-8.
         self.bytes(column).map(|bytes| unsafe { std::str::from_utf8_unchecked(bytes) })
+    }
+
+    /// The first characters of a `text`, so many at most; of a long one no more is read.
+    pub fn text_front(&self, column: usize, chars: usize) -> Option<&str> {
+        debug_assert_eq!(self.open.columns[column].1, Kind::Text);
+        let most = i32::try_from(chars * 4).unwrap_or(i32::MAX);
+        let datum = self.datum(column)?;
+        // SAFETY: as in `bytes`; of a longer value a part is copied into the current memory context.
+        let bytes = unsafe {
+            pgrx::varlena::varlena_to_byte_slice(pg_sys::pg_detoast_datum_slice(
+                datum.cast_mut_ptr(),
+                0,
+                most,
+            ))
+        };
+        // Its last character may be cut.
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(cut) => std::str::from_utf8(&bytes[..cut.valid_up_to()]).ok()?,
+        };
+        Some(text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end]))
     }
 
     /// A `bytea`.

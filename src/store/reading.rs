@@ -2,7 +2,7 @@
 //! against.
 
 use super::ahead::Places;
-use super::keyed::{Found, Key, Keyed, Open, Scan, Tables};
+use super::keyed::{Found, Key, Keyed, Open, Scan, Tables, need};
 use super::seen::Shelf;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
@@ -142,7 +142,7 @@ impl Table {
         mut each: impl FnMut(&Found) -> Result<bool>,
     ) -> Result<bool> {
         let open = &self.open;
-        self.scan(asked, |scan| {
+        self.scan(asked, false, |scan| {
             let direction = match from {
                 From::First => pg_sys::ScanDirection::ForwardScanDirection,
                 From::Last => pg_sys::ScanDirection::BackwardScanDirection,
@@ -169,7 +169,7 @@ impl Table {
         mut each: impl FnMut(&Found) -> Result<bool>,
     ) -> Result<bool> {
         let open = &self.open;
-        self.scan(asked, |scan| {
+        self.scan(asked, false, |scan| {
             let (mut places, mut go_on) = (Places::default(), true);
             // SAFETY: the scan is of the table the slot was made for.
             unsafe {
@@ -187,6 +187,60 @@ impl Table {
         })
     }
 
+    /// Shows a `bigint` and an `integer` that the index holds of each row for which all that is asked holds, in its order.
+    /// The row itself is looked at only where the server does not know that everybody sees all of its page. False as for
+    /// [`Table::look`], and when the index does not hold them.
+    pub fn covered(
+        &self,
+        asked: &[Asked],
+        columns: (usize, usize),
+        mut each: impl FnMut(i64, i32) -> Result<()>,
+    ) -> Result<bool> {
+        let open = &self.open;
+        // SAFETY: reads the backend's own state. A serializable transaction must be seen to read rows.
+        if unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32 {
+            return self.look(asked, From::First, |found| {
+                each(need(found.int8(columns.0))?, need(found.int4(columns.1))?)?;
+                Ok(true)
+            });
+        }
+        let (Some(large), Some(small)) = (open.held_in_index(columns.0), open.held_in_index(columns.1))
+        else {
+            return Ok(false);
+        };
+        self.scan(asked, true, |scan| {
+            let mut pages = SeenPages::of(open.table);
+            // SAFETY: a btree gives its entries when they are asked for; the one shown lies in the scan until the next is
+            // fetched. The columns are those of the index, and have the types their table names. The page of the index is
+            // pinned while the map is asked, so that no vacuum takes the row away meanwhile.
+            unsafe {
+                loop {
+                    pgrx::check_for_interrupts!();
+                    let place = pg_sys::index_getnext_tid(scan, pg_sys::ScanDirection::ForwardScanDirection);
+                    if place.is_null() {
+                        break;
+                    }
+                    if !pages.all_seen(*place) {
+                        let seen = pg_sys::index_fetch_heap(scan, open.slot);
+                        self.clear();
+                        if !seen {
+                            continue;
+                        }
+                    }
+                    let (entry, shape) = ((*scan).xs_itup, (*scan).xs_itupdesc);
+                    if entry.is_null() {
+                        return Err(Error::Internal("an index does not give its entries".into()));
+                    }
+                    each(
+                        pg_sys::nocache_index_getattr(entry, large, shape).value() as i64,
+                        pg_sys::nocache_index_getattr(entry, small, shape).value() as i32,
+                    )?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Its page of the server is not held on to.
     fn clear(&self) {
         // SAFETY: the slot is that of the open table.
@@ -200,7 +254,7 @@ impl Table {
     /// How many entries the index has for what is asked, whoever sees their rows, counted up to `most`: an estimate.
     pub fn entries(&self, asked: &[Asked], most: usize) -> Result<Option<usize>> {
         let mut count = 0;
-        let readable = self.scan(asked, |scan| {
+        let readable = self.scan(asked, false, |scan| {
             // SAFETY: the scan has begun.
             unsafe {
                 let forward = pg_sys::ScanDirection::ForwardScanDirection;
@@ -218,7 +272,13 @@ impl Table {
         self.open.rows_expected()
     }
 
-    fn scan(&self, asked: &[Asked], body: impl FnOnce(pg_sys::IndexScanDesc) -> Result<()>) -> Result<bool> {
+    /// With `entries`, the index gives its entries beside the places of the rows.
+    fn scan(
+        &self,
+        asked: &[Asked],
+        entries: bool,
+        body: impl FnOnce(pg_sys::IndexScanDesc) -> Result<()>,
+    ) -> Result<bool> {
         debug_assert!(asked.len() <= ASKED_MOST);
         let last = self.last.take();
         let shaped = |look: &Look| {
@@ -242,6 +302,7 @@ impl Table {
         let count = asked.len() as c_int;
         // SAFETY: the keys are as many as the look was begun with, and live as long as it.
         unsafe {
+            (*look.scan.0).xs_want_itup = entries;
             pg_sys::index_rescan(look.scan.0, look.keys.as_mut_ptr(), count, std::ptr::null_mut(), 0);
         }
         body(look.scan.0)?;
@@ -288,6 +349,39 @@ impl Table {
             let kind = *(*self.open.index).rd_opcintype.add(n);
             let function = pg_sys::get_opfamily_proc(family, kind, kind, ORDER);
             Function::of(function).map(Order)
+        }
+    }
+}
+
+/// Which pages of a table hold only rows that everybody sees: its visibility map, a page of which stays pinned between two
+/// looks.
+struct SeenPages {
+    table: pg_sys::Relation,
+    buffer: pg_sys::Buffer,
+}
+
+impl SeenPages {
+    fn of(table: pg_sys::Relation) -> Self {
+        Self { table, buffer: pg_sys::InvalidBuffer as pg_sys::Buffer }
+    }
+
+    /// Whether everybody sees all rows of the page of this one.
+    ///
+    /// # Safety
+    /// The table is open.
+    unsafe fn all_seen(&mut self, place: pg_sys::ItemPointerData) -> bool {
+        let block = u32::from(place.ip_blkid.bi_hi) << 16 | u32::from(place.ip_blkid.bi_lo);
+        // SAFETY: as promised; the buffer is none, or that of the last look.
+        let status = unsafe { pg_sys::visibilitymap_get_status(self.table, block, &raw mut self.buffer) };
+        u32::from(status) & pg_sys::VISIBILITYMAP_ALL_VISIBLE != 0
+    }
+}
+
+impl Drop for SeenPages {
+    fn drop(&mut self) {
+        if self.buffer != pg_sys::InvalidBuffer as pg_sys::Buffer && !std::thread::panicking() {
+            // SAFETY: pinned by the last look, released once. After an error the transaction's end releases it.
+            unsafe { pg_sys::ReleaseBuffer(self.buffer) };
         }
     }
 }

@@ -53,10 +53,11 @@ fn run(tool: &str, fields: Fields, space: Option<&str>) -> Answer {
         "memory_retrieve" => {
             let query = checked(recall::parse(fields))?;
             let body = |session: &Session| store::recall::retrieve(session, &query);
-            match session::may_write() {
-                true => encode(&session::write(space, |_| Ok(()), |session, ()| body(session))?),
-                false => read(space, body),
-            }
+            let answer = match session::may_write() {
+                true => session::write(space, |_| Ok(()), |session, ()| body(session))?,
+                false => session::read(space, |_| Ok(()), |session, ()| body(session))?,
+            };
+            Ok(result(&answer)?)
         }
         "memory_digest" => {
             let mut shape = checked(Shape::new(fields, &["headlines", "project_prefix"]))?;

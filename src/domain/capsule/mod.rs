@@ -2,6 +2,7 @@
 //!
 //! Rules only: what a capsule is, what a capture may be, what recall answers. Nothing here knows a table or a clock.
 
+pub mod answer;
 pub mod bootstrap;
 pub mod classify;
 pub mod consolidate;
@@ -10,9 +11,11 @@ pub mod dump;
 pub mod export;
 pub mod extract;
 pub mod fault;
+pub mod fence;
 pub mod handoff;
 pub mod ingest;
 pub mod journal;
+pub mod posting;
 pub mod probe;
 pub mod project;
 pub mod rank;

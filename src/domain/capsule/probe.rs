@@ -1,7 +1,7 @@
 //! The text lane of recall: which capsules hold the searched words, and how well (CAP-RET-6…8, CAP-RET-20).
 
+use super::posting::Posting;
 use super::rank::Corpus;
-use super::standing::Standing;
 use super::text::{fold, index_tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -52,41 +52,36 @@ impl Probe {
         self.terms.iter().flat_map(|term| std::iter::once(&term.direct).chain(&term.aliases))
     }
 
-    /// Which capsules hold which terms, and how well.
-    pub fn lane(&self, postings: &HashMap<String, Posting>, corpus: Corpus, standing: &Standing) -> Lane {
-        let top = postings.values().filter_map(|posting| posting.seqs.last()).max().copied().unwrap_or(0);
-        let room = usize::try_from(top).map_or(0, |top| top + 1);
-        let mut lane =
-            Lane { terms: Vec::new(), found: Vec::new(), counts: vec![0; room], scores: vec![0.0; room] };
-        for term in &self.terms {
-            let direct = all_of(&term.direct, postings);
-            let mut alias: BTreeSet<i64> =
-                term.aliases.iter().flat_map(|alias| all_of(alias, postings)).collect();
-            direct.iter().for_each(|seq| {
-                alias.remove(seq);
-            });
-            direct.iter().chain(&alias).for_each(|seq| lane.count(*seq));
-            lane.terms.push(TermHits { direct, alias: alias.into_iter().collect() });
-        }
-        // Every searched token counts, each time it is searched.
-        let mut searched: BTreeMap<&String, i64> = BTreeMap::new();
+    /// The lane over the postings of these tokens.
+    pub fn lane<'a>(&'a self, postings: &'a HashMap<String, Posting>, corpus: Corpus) -> Lane<'a> {
+        // Every searched token counts, each time it is searched; in order, so that sums come out alike.
+        let mut searched: BTreeMap<&str, (u32, &Posting)> = BTreeMap::new();
         for token in self.phrases().flatten() {
-            *searched.entry(token).or_default() += 1;
-        }
-        for (token, times) in searched {
-            let Some(posting) = postings.get(token) else { continue };
-            let idf = corpus.idf(posting.seqs.len() as i64);
-            for (seq, count) in posting.seqs.iter().zip(&posting.counts) {
-                let Some(place) =
-                    usize::try_from(*seq).ok().filter(|place| lane.counts.get(*place) > Some(&0))
-                else {
-                    continue;
-                };
-                let length = standing.frame(*seq).map_or(0, |frame| i64::from(frame.length));
-                lane.scores[place] += times as f64 * corpus.weight(idf, i64::from(*count), length);
+            if let Some(posting) = postings.get(token).filter(|posting| !posting.seqs.is_empty()) {
+                searched.entry(token).or_insert((0, posting)).0 += 1;
             }
         }
-        lane
+        let places: HashMap<&str, usize> = searched.keys().copied().zip(0..).collect();
+        let phrase = |tokens: &Vec<String>| -> Option<Phrase> {
+            tokens.iter().map(|token| places.get(token.as_str()).copied()).collect()
+        };
+        let terms = self.terms.iter().map(|term| TermPhrases {
+            direct: phrase(&term.direct).filter(|phrase| !phrase.is_empty()),
+            aliases: term.aliases.iter().filter_map(phrase).collect(),
+        });
+        Lane {
+            probe: self,
+            terms: terms.collect(),
+            tokens: searched
+                .into_values()
+                .map(|(times, posting)| Searched {
+                    posting,
+                    times: f64::from(times),
+                    idf: corpus.idf(posting.seqs.len() as i64),
+                })
+                .collect(),
+            corpus,
+        }
     }
 
     /// How many terms there are.
@@ -98,14 +93,123 @@ impl Probe {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
+}
 
-    /// The matched terms as rows show them: in the caller's order, `alias:` before one that only an alias matched.
-    pub fn shown(&self, lane: &Lane, seq: i64) -> Vec<String> {
-        let holds = |seqs: &[i64]| seqs.binary_search(&seq).is_ok();
-        self.terms
+/// The tokens of a phrase, by their places among the searched ones.
+type Phrase = Vec<usize>;
+
+/// A token that is searched and that some capsule holds.
+#[derive(Debug)]
+struct Searched<'a> {
+    posting: &'a Posting,
+    times: f64,
+    idf: f64,
+}
+
+/// What is searched for a term. A phrase that holds a token no capsule holds is left out: nothing matches it.
+#[derive(Debug)]
+struct TermPhrases {
+    direct: Option<Phrase>,
+    aliases: Vec<Phrase>,
+}
+
+impl TermPhrases {
+    fn direct(&self, held: &[u64]) -> bool {
+        self.direct.as_ref().is_some_and(|phrase| holds(held, phrase))
+    }
+
+    fn alias(&self, held: &[u64]) -> bool {
+        self.aliases.iter().any(|phrase| holds(held, phrase))
+    }
+}
+
+/// Whether all tokens of a phrase are among those that are held, a bit each.
+fn holds(held: &[u64], phrase: &[usize]) -> bool {
+    phrase.iter().all(|token| held.get(token / 64).is_some_and(|word| word >> (token % 64) & 1 == 1))
+}
+
+/// The text lane: it goes over the postings of all tokens once, in order of the capsules.
+#[derive(Debug)]
+pub struct Lane<'a> {
+    probe: &'a Probe,
+    terms: Vec<TermPhrases>,
+    /// In order of their texts.
+    tokens: Vec<Searched<'a>>,
+    corpus: Corpus,
+}
+
+/// So many numbers of capsules are looked at together: what is noted of them stays in the processor's cache.
+const WINDOW: usize = 2048;
+
+impl Lane<'_> {
+    /// Shows every capsule that holds a term, in order of number, with what is known of it.
+    pub fn each(&self, mut show: impl FnMut(i64, Hit)) {
+        let words = self.tokens.len().div_ceil(64);
+        let mut held = vec![0u64; WINDOW * words];
+        let mut counts = vec![0i32; WINDOW * self.tokens.len()];
+        let mut rest: Vec<(&[i64], &[i32])> =
+            self.tokens.iter().map(|token| (&token.posting.seqs[..], &token.posting.counts[..])).collect();
+        while let Some(start) = rest.iter().filter_map(|(seqs, _)| seqs.first()).min().copied() {
+            let mut touched = [0u64; WINDOW / 64];
+            for (n, (seqs, of_seqs)) in rest.iter_mut().enumerate() {
+                let (word, bit) = (n / 64, 1 << (n % 64));
+                let counts = &mut counts[n * WINDOW..(n + 1) * WINDOW];
+                let mut taken = 0;
+                for (seq, count) in seqs.iter().zip(of_seqs.iter()) {
+                    let Some(place) = usize::try_from(seq - start).ok().filter(|place| *place < WINDOW)
+                    else {
+                        break;
+                    };
+                    held[place * words + word] |= bit;
+                    touched[place / 64] |= 1 << (place % 64);
+                    counts[place] = *count;
+                    taken += 1;
+                }
+                (*seqs, *of_seqs) = (&seqs[taken..], &of_seqs[taken..]);
+            }
+            for (word, mut bits) in touched.into_iter().enumerate() {
+                while bits != 0 {
+                    let place = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let held = &mut held[place * words..(place + 1) * words];
+                    let matched = self.matched(held);
+                    if matched > 0 {
+                        show(start + place as i64, Hit { matched, lane: self, held, counts: &counts, place });
+                    }
+                    held.fill(0);
+                }
+            }
+        }
+    }
+
+    fn matched(&self, held: &[u64]) -> u32 {
+        self.terms.iter().map(|term| u32::from(term.direct(held) || term.alias(held))).sum()
+    }
+
+    /// The tokens that a capsule holds, a bit each.
+    fn held_by(&self, seq: i64) -> Vec<u64> {
+        let mut held = vec![0u64; self.tokens.len().div_ceil(64)];
+        for (n, token) in self.tokens.iter().enumerate() {
+            if token.posting.seqs.binary_search(&seq).is_ok() {
+                held[n / 64] |= 1 << (n % 64);
+            }
+        }
+        held
+    }
+
+    /// Whether a capsule holds a term.
+    pub fn finds(&self, seq: i64) -> bool {
+        self.matched(&self.held_by(seq)) > 0
+    }
+
+    /// The terms that a capsule holds as rows show them: in the caller's order, `alias:` before one that only an alias matched.
+    pub fn shown(&self, seq: i64) -> Vec<String> {
+        let held = self.held_by(seq);
+        self.probe
+            .terms
             .iter()
-            .zip(&lane.terms)
-            .filter_map(|(term, hits)| match (holds(&hits.direct), holds(&hits.alias)) {
+            .zip(&self.terms)
+            .filter_map(|(term, phrases)| match (phrases.direct(&held), phrases.alias(&held)) {
                 (true, _) => Some(term.term.clone()),
                 (_, true) => Some(format!("alias:{}", term.term)),
                 _ => None,
@@ -114,90 +218,48 @@ impl Probe {
     }
 }
 
-/// What the text lane found.
-#[derive(Debug, Default)]
-pub struct Lane {
-    terms: Vec<TermHits>,
-    found: Vec<i64>,
-    counts: Vec<u32>,
-    scores: Vec<f64>,
-}
-
-/// The capsules that hold a term itself, and those that hold one of its aliases alone.
+/// A capsule that holds a term.
 #[derive(Debug)]
-struct TermHits {
-    direct: Vec<i64>,
-    alias: Vec<i64>,
+pub struct Hit<'a> {
+    /// How many terms it holds.
+    pub matched: u32,
+    lane: &'a Lane<'a>,
+    held: &'a [u64],
+    counts: &'a [i32],
+    place: usize,
 }
 
-impl Lane {
-    fn count(&mut self, seq: i64) {
-        if let Some(count) = usize::try_from(seq).ok().and_then(|place| self.counts.get_mut(place)) {
-            if *count == 0 {
-                self.found.push(seq);
+impl Hit<'_> {
+    /// Its score, if it has so many tokens.
+    pub fn score(&self, length: u32) -> f64 {
+        let norm = self.lane.corpus.norm(i64::from(length));
+        let mut score = 0.0;
+        for (word, mut bits) in self.held.iter().copied().enumerate() {
+            while bits != 0 {
+                let n = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let token = &self.lane.tokens[n];
+                let count = i64::from(self.counts[n * WINDOW + self.place]);
+                score += token.times * self.lane.corpus.weight(token.idf, count, norm);
             }
-            *count += 1;
         }
-    }
-
-    /// Every capsule it found.
-    pub fn found(&self) -> &[i64] {
-        &self.found
-    }
-
-    /// How many terms a capsule holds, and its score; nothing if it holds none.
-    pub fn hit(&self, seq: i64) -> Option<(u32, f64)> {
-        let place = usize::try_from(seq).ok()?;
-        let count = *self.counts.get(place)?;
-        (count > 0).then(|| (count, self.scores[place]))
-    }
-}
-
-/// The capsules that hold a token, and how often.
-#[derive(Debug, Clone, Default)]
-pub struct Posting {
-    /// Numbers, rising.
-    pub seqs: Vec<i64>,
-    /// Beside each, how often.
-    pub counts: Vec<i32>,
-}
-
-impl Posting {
-    /// Leaves out some capsules.
-    pub fn retain(&mut self, keep: impl Fn(i64) -> bool) {
-        let kept = self.seqs.iter().zip(&self.counts).filter(|(seq, _)| keep(**seq));
-        let (seqs, counts) = kept.map(|(seq, count)| (*seq, *count)).unzip();
-        (self.seqs, self.counts) = (seqs, counts);
-    }
-}
-
-/// The capsules that hold every one of the tokens.
-fn all_of(tokens: &[String], postings: &HashMap<String, Posting>) -> Vec<i64> {
-    let mut lists: Vec<&Posting> = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        match postings.get(token) {
-            Some(posting) => lists.push(posting),
-            None => return Vec::new(),
-        }
-    }
-    lists.sort_by_key(|posting| posting.seqs.len());
-    match lists.split_first() {
-        Some((first, others)) => first
-            .seqs
-            .iter()
-            .filter(|seq| others.iter().all(|other| other.seqs.binary_search(seq).is_ok()))
-            .copied()
-            .collect(),
-        None => Vec::new(),
+        score
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn posting(seqs: &[i64]) -> Posting {
         Posting { seqs: seqs.to_vec(), counts: vec![1; seqs.len()] }
+    }
+
+    fn found(lane: &Lane) -> Vec<(i64, u32, f64)> {
+        let mut found = Vec::new();
+        lane.each(|seq, hit| found.push((seq, hit.matched, hit.score(2))));
+        found
     }
 
     #[test]
@@ -210,13 +272,16 @@ mod tests {
             ("red".to_owned(), posting(&[2, 3])),
             ("pump".to_owned(), posting(&[2])),
         ]);
-        let lane = probe.lane(&postings, Corpus { documents: 9, tokens: 18 }, &Standing::default());
-        let mut found = lane.found().to_vec();
-        found.sort_unstable();
-        assert_eq!(found, [1, 2]);
-        assert_eq!((lane.hit(1).unwrap().0, lane.hit(2).unwrap().0, lane.hit(3)), (1, 2, None));
-        assert!(lane.hit(2).unwrap().1 < lane.hit(1).unwrap().1);
-        assert_eq!(probe.shown(&lane, 2), ["alias:Crane", "red pump"]);
+        let corpus = Corpus { documents: 9, tokens: 18 };
+        let lane = probe.lane(&postings, corpus);
+        let found = found(&lane);
+        assert_eq!(
+            found.iter().map(|(seq, matched, _)| (*seq, *matched)).collect::<Vec<_>>(),
+            [(1, 1), (2, 2)]
+        );
+        assert!(found[1].2 < found[0].2);
+        assert_eq!(lane.shown(2), ["alias:Crane", "red pump"]);
+        assert!(lane.finds(1) && !lane.finds(3));
     }
 
     #[test]
@@ -225,9 +290,70 @@ mod tests {
         let probe = Probe::new(&["crane".into()], &taught);
         let postings =
             HashMap::from([("crane".to_owned(), posting(&[4])), ("hoist".to_owned(), posting(&[4, 5]))]);
-        let lane = probe.lane(&postings, Corpus { documents: 9, tokens: 18 }, &Standing::default());
-        assert_eq!(lane.hit(4).unwrap().0, 1);
-        assert_eq!(probe.shown(&lane, 4), ["crane"]);
-        assert_eq!(probe.shown(&lane, 5), ["alias:crane"]);
+        let lane = probe.lane(&postings, Corpus { documents: 9, tokens: 18 });
+        assert_eq!(found(&lane)[0].1, 1);
+        assert_eq!(lane.shown(4), ["crane"]);
+        assert_eq!(lane.shown(5), ["alias:crane"]);
+    }
+
+    proptest! {
+        /// Each capsule by itself, from its tokens: what the lane finds in one pass.
+        #[test]
+        fn one_pass_finds_what_looking_at_each_capsule_finds(
+            texts in proptest::collection::vec(proptest::collection::vec(0u8..90, 0..6), 1..60),
+            stride in prop_oneof![Just(1i64), Just(70), Just(3000)],
+            terms in proptest::collection::vec(proptest::collection::vec(0u8..90, 1..3), 1..40),
+            aliases in proptest::collection::vec((0usize..40, proptest::collection::vec(0u8..90, 1..3)), 0..6),
+        ) {
+            let word = |n: &u8| format!("w{n}");
+            let phrase = |words: &Vec<u8>| words.iter().map(word).collect::<Vec<_>>().join(" ");
+            let terms: Vec<String> = terms.iter().map(phrase).collect();
+            let mut taught: HashMap<String, Vec<String>> = HashMap::new();
+            for (of, alias) in &aliases {
+                if let Some(term) = terms.get(*of) {
+                    taught.entry(term.clone()).or_default().push(phrase(alias));
+                }
+            }
+            let probe = Probe::new(&terms, &taught);
+            let mut postings: HashMap<String, Posting> = HashMap::new();
+            let seqs: Vec<i64> = (0..).map(|n| 1 + n * stride).take(texts.len()).collect();
+            for (seq, text) in seqs.iter().zip(&texts) {
+                let mut counts: BTreeMap<String, i32> = BTreeMap::new();
+                text.iter().for_each(|n| *counts.entry(word(n)).or_default() += 1);
+                for (token, count) in counts {
+                    let posting = postings.entry(token).or_default();
+                    posting.seqs.push(*seq);
+                    posting.counts.push(count);
+                }
+            }
+            let corpus = Corpus { documents: 500, tokens: 1500 };
+            let lane = probe.lane(&postings, corpus);
+            let mut expected = Vec::new();
+            for (seq, text) in seqs.iter().zip(&texts) {
+                let has = |tokens: &Vec<String>| tokens.iter().all(|token| text.iter().any(|n| word(n) == *token));
+                let matched: u32 = probe.terms.iter()
+                    .map(|term| u32::from(has(&term.direct) || term.aliases.iter().any(has))).sum();
+                if matched == 0 {
+                    prop_assert!(!lane.finds(*seq));
+                    continue;
+                }
+                let mut times: BTreeMap<&String, f64> = BTreeMap::new();
+                probe.phrases().flatten().for_each(|token| *times.entry(token).or_default() += 1.0);
+                let score: f64 = times.iter().filter_map(|(token, times)| {
+                    let count = text.iter().filter(|n| word(n) == **token).count() as i64;
+                    let idf = corpus.idf(postings.get(*token)?.seqs.len() as i64);
+                    (count > 0).then(|| times * corpus.weight(idf, count, corpus.norm(text.len() as i64)))
+                }).fold(0.0, |sum, weight| sum + weight);
+                expected.push((*seq, matched, score));
+                let shown = lane.shown(*seq);
+                prop_assert_eq!(shown.len() as u32, matched);
+            }
+            let mut found = Vec::new();
+            lane.each(|seq, hit| {
+                let length = texts[usize::try_from((seq - 1) / stride).unwrap()].len();
+                found.push((seq, hit.matched, hit.score(length as u32)));
+            });
+            prop_assert_eq!(found, expected);
+        }
     }
 }

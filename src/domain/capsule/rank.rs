@@ -36,12 +36,18 @@ impl Corpus {
         if idf > 0.0 { idf } else { IDF_FLOOR }
     }
 
-    /// What a token that occurs `count` times adds to the score of a document. Negative: stronger is more so.
-    pub fn weight(self, idf: f64, count: i64, length: i64) -> f64 {
+    /// How much of a document so long counts against its words.
+    pub fn norm(self, length: i64) -> f64 {
         let average = self.average_length();
         let relative = if average > 0.0 { length as f64 / average } else { 0.0 };
+        K1 * (1.0 - B + B * relative)
+    }
+
+    /// What a token that occurs `count` times adds to the score of a document, of which [`norm`](Self::norm) is known.
+    /// Negative: stronger is more so.
+    pub fn weight(self, idf: f64, count: i64, norm: f64) -> f64 {
         let count = count as f64;
-        -idf * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative))
+        -idf * count * (K1 + 1.0) / (count + norm)
     }
 }
 
@@ -114,9 +120,10 @@ mod tests {
     fn scores_are_those_of_the_specification() {
         // Six capsules with 36 tokens; "kelp" in two of them, "bloom" in one.
         let corpus = Corpus { documents: 6, tokens: 36 };
-        let first = corpus.weight(corpus.idf(2), 2, 5) + corpus.weight(corpus.idf(1), 1, 5);
+        let first =
+            corpus.weight(corpus.idf(2), 2, corpus.norm(5)) + corpus.weight(corpus.idf(1), 1, corpus.norm(5));
         assert_eq!(three_digits(first), -2.24);
-        let second = corpus.weight(corpus.idf(2), 1, 10);
+        let second = corpus.weight(corpus.idf(2), 1, corpus.norm(10));
         assert_eq!(three_digits(second), -0.462);
         assert_eq!(relevance(second, first).to_string(), "0.21");
         assert_eq!(corpus.idf(6), IDF_FLOOR);

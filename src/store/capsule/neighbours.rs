@@ -1,11 +1,12 @@
 //! Capsules that are near in meaning without holding a searched word. They are offered as such: never as evidence.
 
 use super::details;
+use super::recall::unwritable;
 use super::standing::Now;
-use crate::domain::capsule::LABEL;
+use crate::domain::capsule::answer::Neighbours;
+use crate::domain::capsule::fence::{Reach, stopped};
 use crate::domain::capsule::project::{ROOT, tree_of};
-use crate::domain::capsule::rank::cost;
-use crate::domain::capsule::ranking::{Reach, stopped};
+use crate::domain::capsule::rank::cost_of_chars;
 use crate::domain::capsule::recall::{NEIGHBOURS, Query};
 use crate::domain::capsule::record::rounded;
 use crate::domain::embedding::Provider;
@@ -21,7 +22,6 @@ use crate::store::filter::Filter;
 use crate::store::semantic::{self, Target};
 use crate::store::session::Session;
 use crate::store::spi::arg;
-use serde_json::{Value, json};
 use std::collections::HashMap;
 
 statement!(
@@ -30,8 +30,6 @@ statement!(
     [TEXTOID, UUIDARRAYOID]
 );
 
-/// What neighbours are, for who reads them.
-const NOTE: &str = "near in meaning, but without a searched word: hints where to look, not evidence";
 /// So much of the terms is embedded: more than any query means.
 const MEANT_CHARS: usize = 2000;
 /// How many of the nearest are looked at for each that is wanted, first and at last: fences may stop most.
@@ -58,7 +56,7 @@ pub struct Search<'a, 'b> {
 impl Search<'_, '_> {
     /// The neighbours as answers show them. None without a model that reads texts; and unless the caller wants them, none
     /// beside something that was found, and none when the model fails.
-    pub fn offer(&self, is_known: impl Fn(i64) -> bool) -> Result<Option<Value>> {
+    pub fn offer(&self, is_known: impl Fn(i64) -> bool) -> Result<Option<Neighbours>> {
         let wanted = match (self.query.neighbours, self.is_grounded) {
             (Some(wanted), _) => wanted,
             (None, false) => NEIGHBOURS.1,
@@ -81,16 +79,16 @@ impl Search<'_, '_> {
         let (mut rows, mut used) = (Vec::new(), 0);
         for (seq, similarity) in near {
             let Some(detail) = details.remove(&seq) else { continue };
-            let mut row = detail.open(seq);
-            row.insert("similarity".into(), rounded(similarity, 4));
-            let row = Value::Object(row);
-            used += cost(&row);
+            let mut row = detail.shown(seq);
+            row.similarity = Some(rounded(similarity, 4));
+            let row = unwritable(row.text())?;
+            used += cost_of_chars(row.get().chars().count());
             if used > self.budget {
                 break;
             }
             rows.push(row);
         }
-        Ok((!rows.is_empty()).then(|| json!({"label": LABEL, "note": NOTE, "rows": rows})))
+        Ok(Neighbours::of(rows))
     }
 
     /// The nearest that pass every fence of the recall.
@@ -127,7 +125,7 @@ impl Search<'_, '_> {
     fn passes(&self, seq: i64) -> bool {
         self.now.standing.frame(seq).is_some_and(|frame| {
             self.reach.admits(seq, frame)
-                && stopped(frame, self.now.standing.event(seq), self.query, self.at).is_none()
+                && stopped(frame, || self.now.standing.event(seq), self.query, self.at).is_none()
         })
     }
 

@@ -59,7 +59,7 @@ static TREE: Keyed = Keyed {
     keys: &[0, 1],
     columns: &[(c"space", Kind::Text), (c"seq", Kind::Int8), (c"tree", Kind::Other)],
 };
-static CONTENT: Keyed = Keyed {
+pub(super) static CONTENT: Keyed = Keyed {
     table: c"memory",
     index: c"memory_pkey",
     keys: &[0, 1],
@@ -83,7 +83,7 @@ static LABEL: Keyed = Keyed {
         (c"at", Kind::Timestamptz),
     ],
 };
-static EPISTEMIC: Keyed = Keyed {
+pub(super) static EPISTEMIC: Keyed = Keyed {
     table: c"capsule_epistemic",
     index: c"capsule_epistemic_pkey",
     keys: &[0, 1],

@@ -1,12 +1,13 @@
 //! Which capsules hold which tokens.
 
 use super::book::Book;
-use crate::domain::capsule::probe::Posting;
+use crate::domain::capsule::posting::Posting;
 use crate::domain::capsule::similar::{CANDIDATES, FURTHER, Hunt, Known, LOOKED_AT, Words};
 use crate::error::Result;
 use crate::statement;
 use crate::store::keyed::{Key, Keyed, Kind, Tables};
 use crate::store::owner::looking_up;
+use crate::store::reading::{Asked, Is, Reading};
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use std::collections::{HashMap, HashSet};
@@ -36,15 +37,47 @@ static HOLDERS: Keyed = Keyed {
     table: c"capsule_token",
     index: c"capsule_token_pkey",
     keys: &[0, 1, 2],
-    columns: &[(c"space", Kind::Text), (c"token", Kind::Text), (c"seq", Kind::Int8)],
+    columns: &[(c"space", Kind::Text), (c"token", Kind::Text), (c"seq", Kind::Int8), (c"count", Kind::Int4)],
 };
+/// Where in them each is.
+const SEQ: usize = 2;
+const COUNT: usize = 3;
 
 /// The postings of some tokens; a token that nothing holds has none.
 pub fn of(session: &Session, tokens: &[String]) -> Result<HashMap<String, Posting>> {
+    if let Some(found) = session.db().under_snapshot(|_| by_key(session.space(), tokens))? {
+        return Ok(found);
+    }
     looking_up(|| session.db().run(&POSTINGS, &[arg(session.space()), arg(tokens.to_vec())]))?
         .into_iter()
         .map(|row| Ok((row.need(1)?, Posting { seqs: row.need(2)?, counts: row.need(3)? })))
         .collect()
+}
+
+/// The same by key, under the snapshot that is active; `None` where that cannot be.
+fn by_key(space: &str, tokens: &[String]) -> Result<Option<HashMap<String, Posting>>> {
+    let Some(holders) = Reading::now().and_then(|reading| reading.open(&HOLDERS)) else { return Ok(None) };
+    let mut found = HashMap::with_capacity(tokens.len());
+    for token in tokens {
+        let mut posting = Posting::default();
+        let asked = [(0, Key::Text(space)), (1, Key::Text(token))].map(|(column, key)| Asked {
+            column,
+            is: Is::Equal,
+            key,
+        });
+        let readable = holders.covered(&asked, (SEQ, COUNT), |seq, count| {
+            posting.seqs.push(seq);
+            posting.counts.push(count);
+            Ok(())
+        })?;
+        if !readable {
+            return Ok(None);
+        }
+        if !posting.seqs.is_empty() {
+            found.insert(token.clone(), posting);
+        }
+    }
+    Ok(Some(found))
 }
 
 /// The capsules that a new text may be similar to: of all, and of one project (CAP-ING-21, CAP-ING-22).

@@ -9,19 +9,22 @@ use super::standing;
 use super::state::{self, State};
 use crate::domain::access::Level;
 use crate::domain::capsule::fault::Fault;
+use crate::domain::capsule::fence::{Reach, Reason};
 use crate::domain::capsule::probe::Probe;
-use crate::domain::capsule::rank::{cost, fitting};
-use crate::domain::capsule::ranking::{Merits, Ranking, Reach, Usage, fence};
+use crate::domain::capsule::rank::{cost_of_chars, fitting};
+use crate::domain::capsule::ranking::{Merits, Ranking, Usage, fence};
 use crate::domain::capsule::recall::{Query, cosine, missed};
 use crate::domain::capsule::record::{id_of, seq_of};
 use crate::domain::capsule::text::fold;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::keyed::{Key, Keyed, Kind, need};
 use crate::store::owner::looking_up;
+use crate::store::reading::Reading;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use pgrx::prelude::*;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 
 statement!(
@@ -93,19 +96,37 @@ statement!(
     [TEXTOID, TEXTARRAYOID, TIMESTAMPTZOID]
 );
 
+static TAUGHT: Keyed = Keyed {
+    table: c"capsule_alias",
+    index: c"capsule_alias_pkey",
+    keys: &[0, 1, 2],
+    columns: &[(c"space", Kind::Text), (c"term", Kind::Text), (c"alias", Kind::Text)],
+};
+static RECALLED: Keyed = Keyed {
+    table: c"capsule_usage",
+    index: c"capsule_usage_pkey",
+    keys: &[0, 1],
+    columns: &[
+        (c"space", Kind::Text),
+        (c"seq", Kind::Int8),
+        (c"recall_count", Kind::Int8),
+        (c"last_recalled_at", Kind::Timestamptz),
+    ],
+};
+
 /// Rows whose details are read at once.
 const PAGE_ROWS: usize = 24;
 /// Longest missed term that is recorded, in bytes: it leads an index entry.
 const MISS_BYTES: usize = 512;
 /// What the rows of an answer are, and what the budget has left.
 struct Shown {
-    rows: Vec<Value>,
+    rows: Vec<Box<RawValue>>,
     seqs: Vec<i64>,
     left: u64,
 }
 
 /// Runs a call. Where it may not write, it answers all the same and leaves no trace.
-pub fn retrieve(session: &Session, query: &Query) -> Result<Value> {
+pub fn retrieve(session: &Session, query: &Query) -> Result<String> {
     let stamps = Stamps::now();
     let within = within(session, query)?;
     let now = standing::now(session)?;
@@ -116,15 +137,15 @@ pub fn retrieve(session: &Session, query: &Query) -> Result<Value> {
         postings.values_mut().for_each(|posting| posting.retain(|seq| now.may_read(seq)));
         postings.retain(|_, posting| !posting.seqs.is_empty());
     }
-    let lane = probe.lane(&postings, now.corpus, &now.standing);
+    let lane = probe.lane(&postings, now.corpus);
     let cosines = cosines(session, query)?;
     let reach = Reach::new(query, &now.standing, &now.readable, within.clone());
     let mut ranking = fence(query, stamps.stamp.pg_micros(), &now.standing, &reach, &lane, &cosines);
     order(session, query, &mut ranking)?;
     for _ in 0..tombstones(session, query, within.as_ref())? {
-        ranking.excluded.note("tombstoned");
+        ranking.excluded.note(Reason::Tombstoned);
     }
-    let shown = rows(session, query, &mut ranking, |seq| probe.shown(&lane, seq))?;
+    let shown = rows(session, query, &mut ranking, |seq| lane.shown(seq))?;
     let beside = neighbours::Search {
         session,
         query,
@@ -132,21 +153,22 @@ pub fn retrieve(session: &Session, query: &Query) -> Result<Value> {
         reach: &reach,
         at: stamps.stamp.pg_micros(),
         budget: shown.left,
-        is_grounded: !ranking.rows.is_empty(),
+        is_grounded: ranking.matched > 0,
     }
-    .offer(|seq| lane.hit(seq).is_some() || cosines.contains_key(&seq))?;
+    .offer(|seq| lane.finds(seq) || cosines.contains_key(&seq))?;
     let receipt = match session.db().is_read_only() {
         true => None,
         false => record(session, query, &ranking, &shown.seqs, stamps.at)?,
     };
     let mut answer = ranking.answer(query, &probe, shown.rows);
-    if let Some(beside) = beside {
-        answer["neighbours"] = beside;
-    }
-    if let Some(number) = receipt {
-        answer["receipt_id"] = format!("rcpt-{number}").into();
-    }
-    Ok(answer)
+    answer.neighbours = beside;
+    answer.receipt_id = receipt.map(|number| format!("rcpt-{number}"));
+    unwritable(answer.text())
+}
+
+/// What cannot be written as JSON is an error of ours.
+pub(super) fn unwritable<T>(written: serde_json::Result<T>) -> Result<T> {
+    written.map_err(|error| Error::Internal(format!("an answer cannot be written: {error}")))
 }
 
 /// The capsules that belong to the effort and to the topic of a query, if it names any.
@@ -172,11 +194,63 @@ fn within(session: &Session, query: &Query) -> Result<Option<HashSet<i64>>> {
 /// What was taught for the folded terms.
 fn aliases(session: &Session, terms: &[String]) -> Result<HashMap<String, Vec<String>>> {
     let folded: Vec<String> = terms.iter().map(|term| fold(term)).collect();
+    let by_key = session.db().under_snapshot(|_| aliases_by_key(session.space(), &folded))?;
+    if let Some(taught) = by_key {
+        return Ok(taught);
+    }
     let mut taught: HashMap<String, Vec<String>> = HashMap::new();
     for row in session.db().run(&ALIASES, &[arg(session.space()), arg(folded)])? {
         taught.entry(row.need(1)?).or_default().push(row.need(2)?);
     }
     Ok(taught)
+}
+
+/// The same by key; `None` where that cannot be. In most spaces nothing was taught: one look says so.
+fn aliases_by_key(space: &str, folded: &[String]) -> Result<Option<HashMap<String, Vec<String>>>> {
+    let Some(table) = Reading::now().and_then(|reading| reading.open(&TAUGHT)) else { return Ok(None) };
+    let mut taught: HashMap<String, Vec<String>> = HashMap::new();
+    let mut any = false;
+    let mut readable = table.rows(&[Key::Text(space)], |_| {
+        any = true;
+        Ok(false)
+    })?;
+    for term in folded {
+        if !any || !readable || taught.contains_key(term) {
+            continue;
+        }
+        readable &= table.rows(&[Key::Text(space), Key::Text(term)], |found| {
+            taught.entry(term.clone()).or_default().push(need(found.text(2))?.to_owned());
+            Ok(true)
+        })?;
+    }
+    Ok(readable.then_some(taught))
+}
+
+/// How often some capsules were recalled, and when last; of one that never was, nothing.
+fn usage(session: &Session, seqs: Vec<i64>) -> Result<HashMap<i64, Usage>> {
+    let mut usage: HashMap<i64, Usage> = HashMap::new();
+    let by_key = session.db().under_snapshot(|_| {
+        let Some(table) = Reading::now().and_then(|reading| reading.open(&RECALLED)) else {
+            return Ok(false);
+        };
+        for seq in &seqs {
+            let readable = table.rows(&[Key::Text(session.space()), Key::Int8(*seq)], |found| {
+                usage.insert(*seq, (found.timestamptz(3), need(found.int8(2))?));
+                Ok(false)
+            })?;
+            if !readable {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })?;
+    if !by_key {
+        for row in looking_up(|| session.db().run(&USAGE, &[arg(session.space()), arg(seqs)]))? {
+            let last = row.get::<TimestampWithTimeZone>(3).map(i64::from);
+            usage.insert(row.need(1)?, (last, row.need(2)?));
+        }
+    }
+    Ok(usage)
 }
 
 /// The cosine of every vector in scope that points the query's way.
@@ -208,11 +282,7 @@ fn order(session: &Session, query: &Query, ranking: &mut Ranking) -> Result<()> 
     let space = arg(session.space());
     let tied = ranking.tied();
     if !tied.is_empty() {
-        let mut usage: HashMap<i64, Usage> = HashMap::new();
-        for row in looking_up(|| session.db().run(&USAGE, &[space, arg(tied)]))? {
-            let last = row.get::<TimestampWithTimeZone>(3).map(i64::from);
-            usage.insert(row.need(1)?, (last, row.need(2)?));
-        }
+        let usage = usage(session, tied)?;
         ranking.settle(&usage);
     }
     let mut merits = Merits::default();
@@ -270,8 +340,9 @@ fn rows(
                 gone.push(ranked.seq);
                 continue;
             };
-            let row = ranking.row(ranked, shown.rows.len() + 1, matched_terms(ranked.seq), detail);
-            costs.push(cost(&row));
+            let row = ranking.row(ranked, shown.rows.len() + 1, matched_terms(ranked.seq), &detail);
+            let row = unwritable(row.text())?;
+            costs.push(cost_of_chars(row.get().chars().count()));
             if fitting(costs.iter().copied(), query.token_budget) < costs.len() {
                 break 'pages;
             }
@@ -294,13 +365,12 @@ fn record(
     at: TimestampWithTimeZone,
 ) -> Result<Option<i64>> {
     let mut receipt = None;
-    if !ranking.rows.is_empty() {
+    if ranking.matched > 0 {
         receipt = Some(receipts::give(session, shown, at)?);
     }
-    let by_text = ranking.rows.iter().any(|ranked| ranked.matched > 0);
     let a_row_matched = ranking.rows.iter().any(|ranked| ranked.matched > 0 && shown.contains(&ranked.seq));
     // A recall that was cut down to nothing by limit or budget still found its terms.
-    if a_row_matched || (by_text && shown.is_empty()) {
+    if a_row_matched || (ranking.by_text && shown.is_empty()) {
         return Ok(receipt);
     }
     let terms: Vec<String> =

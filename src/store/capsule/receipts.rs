@@ -8,6 +8,7 @@ use crate::domain::capsule::record::numbered;
 use crate::error::Result;
 use crate::statement;
 use crate::store::capsule::book::Book;
+use crate::store::owner::looking_up;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use crate::store::uuid_v7;
@@ -15,23 +16,27 @@ use pgrx::prelude::*;
 
 statement!(
     /// Counts the recall and gives the receipt. In order of number: two recalls of the same capsules wait for each other
-    /// instead of dying in a deadlock. Old receipts go a few at a time.
+    /// instead of dying in a deadlock.
     GIVE,
     ["with used as (
         insert into me.capsule_usage as u (space, seq, recall_count, last_recalled_at)
-        select $1, s.seq, 1, $3 from unnest($2::int8[]) as s (seq) order by s.seq
+        select $1, s.seq, 1, $3 from unnest($2::int8[]) as s (seq)
         on conflict (space, seq) do update set recall_count = u.recall_count + 1,
           last_recalled_at = greatest(u.last_recalled_at, excluded.last_recalled_at)
-      ), pruned as (
-        delete from me.capsule_receipt as r
-        using (
-          select o.number from me.capsule_receipt as o where o.space = $1 and o.number < $5
-          order by o.number limit 4 for update skip locked) as o
-        where r.space = $1 and r.number = o.number
       )
-      insert into me.capsule_receipt (space, number, seqs, at) values ($1, $4, $2, $3)
+      insert into me.capsule_receipt (space, number, seqs, at) values ($1, $4, $5, $3)
       on conflict do nothing returning 1"],
-    [TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID, INT8OID, INT8OID]
+    [TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID, INT8OID, INT8ARRAYOID]
+);
+statement!(
+    /// Old receipts go a few at a time.
+    PRUNE,
+    ["delete from me.capsule_receipt as r
+      using (
+        select o.number from me.capsule_receipt as o where o.space = $1 and o.number < $2
+        order by o.number limit 64 for update skip locked) as o
+      where r.space = $1 and r.number = o.number"],
+    [TEXTOID, INT8OID]
 );
 statement!(
     /// The same, when the number was taken: nothing is counted twice.
@@ -60,6 +65,8 @@ statement!(
 
 /// How long receipts are kept, in milliseconds.
 const KEPT: i64 = 90 * 86_400_000;
+/// One recall in so many takes old ones away.
+const PRUNED_EVERY: i64 = 16;
 /// Bits of a number below its milliseconds.
 const BITS: u32 = 15;
 
@@ -72,8 +79,13 @@ pub fn give(session: &Session, shown: &[i64], at: TimestampWithTimeZone) -> Resu
     let milliseconds = bytes[..6].iter().fold(0i64, |all, byte| (all << 8) | i64::from(*byte));
     let random = i64::from(u16::from_be_bytes([bytes[14], bytes[15]]) >> 1);
     let mut number = (milliseconds << BITS) | random;
-    let first =
-        [arg(session.space()), arg(shown.to_vec()), arg(at), arg(number), arg((milliseconds - KEPT) << BITS)];
+    if random % PRUNED_EVERY == 0 {
+        let before = arg((milliseconds - KEPT) << BITS);
+        looking_up(|| session.db().run(&PRUNE, &[arg(session.space()), before]))?;
+    }
+    let mut used = shown.to_vec();
+    used.sort_unstable();
+    let first = [arg(session.space()), arg(used), arg(at), arg(number), arg(shown.to_vec())];
     if session.db().row(&GIVE, &first)?.is_some() {
         return Ok(number);
     }

@@ -10,6 +10,7 @@ use crate::domain::capsule::standing::{Frame, Place, Standing};
 use crate::domain::capsule::words::{Tier, Verdict};
 use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::keyed::{Key, Keyed, Kind, Tables, need};
 use crate::store::session::{Session, stored_tree};
 use crate::store::spi::{Row, arg};
 use pgrx::pg_sys::Datum;
@@ -84,6 +85,19 @@ statement!(
     [TEXTOID, INT8ARRAYOID]
 );
 
+static LEDGER_ROW: Keyed = Keyed {
+    table: c"capsule_ledger",
+    index: c"capsule_ledger_pkey",
+    keys: &[0],
+    columns: &[
+        (c"space", Kind::Text),
+        (c"journal", Kind::Int8),
+        (c"head", Kind::Text),
+        (c"capsules", Kind::Int8),
+        (c"tokens", Kind::Int8),
+    ],
+};
+
 /// Frames that are read at once.
 const PAGE_ROWS: i64 = 20_000;
 /// Rows of the journal that are looked through; after more, all is read anew.
@@ -117,11 +131,7 @@ pub struct Now {
 
 /// Reads how the capsules of the space stand now.
 pub fn now(session: &Session) -> Result<Now> {
-    let ledger = session.db().row(&LEDGER, &[arg(session.space())])?;
-    let (journal, head, documents, tokens) = match ledger {
-        Some(row) => (row.need(1)?, row.need(2)?, row.need(3)?, row.need(4)?),
-        None => (0, String::new(), 0, 0),
-    };
+    let Ledger { journal, head, documents, tokens } = ledger(session)?;
     let standing = at(session, journal, head)?;
     let rights = session.rights();
     let readable: Vec<bool> =
@@ -137,6 +147,40 @@ pub fn now(session: &Session) -> Result<Now> {
         }
     };
     Ok(Now { standing, readable, corpus })
+}
+
+/// What the ledger of a space says.
+#[derive(Default)]
+struct Ledger {
+    journal: i64,
+    head: String,
+    documents: i64,
+    tokens: i64,
+}
+
+fn ledger(session: &Session) -> Result<Ledger> {
+    let mut ledger = Ledger::default();
+    let by_key = session.db().under_snapshot(|snapshot| {
+        let Some(tables) = Tables::here() else { return Ok(false) };
+        tables.rows(&LEDGER_ROW, snapshot, &[Key::Text(session.space())], |found| {
+            ledger = Ledger {
+                journal: need(found.int8(1))?,
+                head: need(found.text(2))?.to_owned(),
+                documents: need(found.int8(3))?,
+                tokens: need(found.int8(4))?,
+            };
+            Ok(false)
+        })
+    })?;
+    if !by_key && let Some(row) = session.db().row(&LEDGER, &[arg(session.space())])? {
+        ledger = Ledger {
+            journal: row.need(1)?,
+            head: row.need(2)?,
+            documents: row.need(3)?,
+            tokens: row.need(4)?,
+        };
+    }
+    Ok(ledger)
 }
 
 impl Now {
