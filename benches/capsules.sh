@@ -3,7 +3,7 @@
 #   benches/capsules.sh [SECONDS [CAPSULES]]     a run of each pair, 5 unless said; 100000 capsules unless said
 # Needs a release build (scripts/build 18 --release); a server of its own, gone afterwards. The two scripts of a pair run
 # interleaved in one pgbench over one connection, with prepared statements; what counts is the ratio of the medians.
-# Words are as unevenly common as those of a language: the word of rank r is in every (r/2)th text or so.
+# Searches and recalls show ten rows each. Words are as unevenly common as those of a language: the word of rank r is in every (r/2)th text or so.
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib/common.sh"
 
 PG=${PG:-18}
@@ -80,13 +80,13 @@ for class in 'rare 2000 6000' 'middling 100 500' 'common 8 30'; do
     range=${words//LOW/$low}
     range=${range//HIGH/$high}
     script "one_$name" "$range
-select me.capsule_retrieve(terms => array[word(:a)]);"
+select me.capsule_retrieve(terms => array[word(:a)], \"limit\" => 10);"
     script "one_${name}_plain" "$range
-select me.memory_search(fulltext => word(:a));"
+select me.memory_search(fulltext => word(:a), \"limit\" => 10);"
     script "two_$name" "$range
-select me.capsule_retrieve(terms => array[word(:a), word(:b)]);"
+select me.capsule_retrieve(terms => array[word(:a), word(:b)], \"limit\" => 10);"
     script "two_${name}_plain" "$range
-select me.memory_search(fulltext => word(:a) || ' ' || word(:b));"
+select me.memory_search(fulltext => word(:a) || ' ' || word(:b), \"limit\" => 10);"
 done
 script ingest "select me.capsule_ingest(line(20), source => 'log', anchor => 'log:1', project_id => 'p1');"
 script ingest_plain "select me.memory_create(line(20), 'share/new');"

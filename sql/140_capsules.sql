@@ -10,6 +10,7 @@ create table me.capsule_ledger (
   tokens bigint not null,
   journal bigint not null,
   head text collate "C" not null,
+  packed bigint not null default 0,
   constraint capsule_ledger_pkey primary key (space),
   constraint capsule_ledger_check check (least(capsules, sessions, outcomes, preferences, tokens, journal) >= 0)
 );
@@ -22,6 +23,7 @@ comment on column me.capsule_ledger.preferences is 'Highest number of a preferen
 comment on column me.capsule_ledger.tokens is 'Tokens of all contents that are left.';
 comment on column me.capsule_ledger.journal is 'Rows of the journal.';
 comment on column me.capsule_ledger.head is 'Seal of its last row; empty before the first.';
+comment on column me.capsule_ledger.packed is 'Up to this capsule, tokens that many hold are packed.';
 
 create table me.capsule (
   space text collate "C" not null,
@@ -87,6 +89,23 @@ comment on column me.capsule_token.space is 'Slug of the space.';
 comment on column me.capsule_token.token is 'A token of the content.';
 comment on column me.capsule_token.seq is 'Number of the capsule.';
 comment on column me.capsule_token.count is 'How often.';
+
+-- Recall reads the entries of a frequent token by the thousand.
+create table me.capsule_posting (
+  space text collate "C" not null,
+  token text collate "C" not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  postings bytea storage external not null,
+  constraint capsule_posting_pkey primary key (space, token, first_seq),
+  constraint capsule_posting_check check (first_seq between 1 and last_seq)
+) with (toast_tuple_target = 8160);
+comment on table me.capsule_posting is 'Entries of me.capsule_token, packed: up to a thousand of a token to a row. Made of them, and made anew at any time.';
+comment on column me.capsule_posting.space is 'Slug of the space.';
+comment on column me.capsule_posting.token is 'The token.';
+comment on column me.capsule_posting.first_seq is 'From this number of a capsule on.';
+comment on column me.capsule_posting.last_seq is 'Up to this one: entries of the token behind its last pack are not packed.';
+comment on column me.capsule_posting.postings is 'The entries, as src/domain/capsule/posting.rs writes them.';
 
 create table me.capsule_relation (
   space text collate "C" not null,
@@ -464,6 +483,7 @@ comment on column me.capsule_secret.key is '32 random bytes in hexadecimal.';
 select pg_catalog.pg_extension_config_dump('me.capsule_ledger', '');
 select pg_catalog.pg_extension_config_dump('me.capsule', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_token', '');
+select pg_catalog.pg_extension_config_dump('me.capsule_posting', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_relation', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_classification', '');
 select pg_catalog.pg_extension_config_dump('me.capsule_epistemic', '');
@@ -492,4 +512,5 @@ alter table me.memory_event alter column content set statistics 0;
 alter table me.capsule alter column source set statistics 0, alter column anchor set statistics 0,
   alter column thread set statistics 0;
 alter table me.capsule_token alter column token set statistics 0;
+alter table me.capsule_posting alter column token set statistics 0, alter column postings set statistics 0;
 alter table me.capsule_vector alter column embedding set statistics 0;

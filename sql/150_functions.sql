@@ -39,5 +39,6 @@ comment on function me._record is 'Internal: a memory as callers see it (REC-1).
 
 create function me._lexical_bytes(space text) returns bigint
 language sql stable parallel safe
-return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1);
-comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have.';
+return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1)
+  + (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.capsule_posting as p where p.space = $1);
+comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have, and the packs of its capsules.';

@@ -128,6 +128,8 @@ select
   w.memories as lexical_waiting,
   l.dead::float8 / nullif(l.memories + l.dead, 0) as lexical_stale_share,
   (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.lexical_page as p
+    where p.space = s.space)
+  + (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.capsule_posting as p
     where p.space = s.space) as lexical_bytes
 from me._managed_spaces() as s
 left join me.embedding_use as u on u.space = s.space and u.state = 'current'
@@ -169,4 +171,4 @@ comment on column me.stat_spaces.history_bytes is 'Bytes of the content that the
 comment on column me.stat_spaces.lexical_memories is 'Memories in the lexical index.';
 comment on column me.stat_spaces.lexical_waiting is 'Memories whose changes it has not taken in yet.';
 comment on column me.stat_spaces.lexical_stale_share is 'The part of it, from 0 to 1, that is of memories changed or gone since; null while it is empty.';
-comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages.';
+comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages, and of the packs of the capsules.';

@@ -139,10 +139,30 @@ select pg_catalog.pg_extension_config_dump('me.lexical_page', '');
 insert into me.lexical_tail (space, memory_id, entry, fresh)
 select l.space, l.memory_id, pg_catalog.gen_random_uuid(), false from me.memory_lexeme as l where l.piece = 0;
 
+-- Recall reads the entries of a frequent token by the thousand.
+create table me.capsule_posting (
+  space text collate "C" not null,
+  token text collate "C" not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  postings bytea storage external not null,
+  constraint capsule_posting_pkey primary key (space, token, first_seq),
+  constraint capsule_posting_check check (first_seq between 1 and last_seq)
+) with (toast_tuple_target = 8160);
+comment on table me.capsule_posting is 'Entries of me.capsule_token, packed: up to a thousand of a token to a row. Made of them, and made anew at any time.';
+comment on column me.capsule_posting.space is 'Slug of the space.';
+comment on column me.capsule_posting.token is 'The token.';
+comment on column me.capsule_posting.first_seq is 'From this number of a capsule on.';
+comment on column me.capsule_posting.last_seq is 'Up to this one: entries of the token behind its last pack are not packed.';
+comment on column me.capsule_posting.postings is 'The entries, as src/domain/capsule/posting.rs writes them.';
+select pg_catalog.pg_extension_config_dump('me.capsule_posting', '');
+alter table me.capsule_posting alter column token set statistics 0, alter column postings set statistics 0;
+
 create function me._lexical_bytes(space text) returns bigint
 language sql stable parallel safe
-return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1);
-comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have.';
+return (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.lexical_page as p where p.space = $1)
+  + (select coalesce(sum(pg_column_size(p.*)), 0)::bigint from me.capsule_posting as p where p.space = $1);
+comment on function me._lexical_bytes is 'Internal: how many bytes the pages of the lexical index of a space have, and the packs of its capsules.';
 
 create view me.stat_spaces with (security_barrier) as
 select
@@ -160,6 +180,8 @@ select
   w.memories as lexical_waiting,
   l.dead::float8 / nullif(l.memories + l.dead, 0) as lexical_stale_share,
   (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.lexical_page as p
+    where p.space = s.space)
+  + (select coalesce(pg_catalog.sum(pg_catalog.pg_column_size(p.*)), 0)::bigint from me.capsule_posting as p
     where p.space = s.space) as lexical_bytes
 from me._managed_spaces() as s
 left join me.embedding_use as u on u.space = s.space and u.state = 'current'
@@ -201,7 +223,7 @@ comment on column me.stat_spaces.history_bytes is 'Bytes of the content that the
 comment on column me.stat_spaces.lexical_memories is 'Memories in the lexical index.';
 comment on column me.stat_spaces.lexical_waiting is 'Memories whose changes it has not taken in yet.';
 comment on column me.stat_spaces.lexical_stale_share is 'The part of it, from 0 to 1, that is of memories changed or gone since; null while it is empty.';
-comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages.';
+comment on column me.stat_spaces.lexical_bytes is 'Bytes of its pages, and of the packs of the capsules.';
 grant select on me.stat_spaces to public;
 revoke all on function me._lexical_bytes from public;
 
@@ -232,6 +254,9 @@ return me._record_json((m).id, (m).content, (m).meta, (m).tree::text, (m).name, 
 -- Capsules: receipts and scores, proposals that are decided on, neighbours by meaning, dumps.
 alter table me.capsule_token drop constraint capsule_token_pkey,
   add constraint capsule_token_pkey primary key (space, token, seq) include (count);
+alter table me.capsule_ledger add column packed bigint not null default 0;
+comment on column me.capsule_ledger.packed is 'Up to this capsule, tokens that many hold are packed.';
+
 drop index me.capsule_usage_count_idx;
 alter table me.capsule_usage set (fillfactor = 70);
 alter table me.capsule_outcome add column receipt text collate "C", add column score float8,

@@ -64,6 +64,7 @@ fn work(client: &mut Client, worker: u64) -> u64 {
                 let args = json!({"id": some(&mut choices), "mode": "purged", "reason": "test"});
                 client.function("capsule_forget", &args)
             }
+            8 if choices.below(4) == 0 => client.function("lexical_maintain", &json!({})),
             _ => client.function("capsule_retrieve", &json!({"terms": ["pumps", "finding"], "limit": 5})),
         };
         if let Err(refusal) = answer {
@@ -101,6 +102,10 @@ fn writers_that_meet_leave_gapless_numbers_one_capsule_per_content_and_a_whole_j
     assert_eq!(count(&mut admin, lost), 0);
     let tokens = "select l.tokens - (select coalesce(sum(t.count), 0) from me.capsule_token t) from me.capsule_ledger l";
     assert_eq!(count(&mut admin, &format!("select ({tokens})::bigint")), 0);
+    while admin.function("lexical_maintain", &json!({})).unwrap()["complete"] != json!(true) {}
+    assert!(count(&mut admin, "select count(*) from me.capsule_posting where token = 'pumps'") > 0);
+    let packs = "select count(*) from me.doctor() where \"check\" = 'capsule packs' and status = 'ok'";
+    assert_eq!(count(&mut admin, packs), 1);
     let report = admin.function("capsule_verify", &json!({})).unwrap();
     assert_eq!(report["ok"], true, "{report}");
     assert_eq!(report["verified"], json!(count(&mut admin, "select max(seq) from me.capsule_audit")));
@@ -227,6 +232,48 @@ fn a_forgotten_content_is_in_no_table_and_after_a_vacuum_in_no_file() {
 }
 
 #[test]
+fn a_token_that_only_forgotten_capsules_held_is_in_no_pack_and_no_file() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let items: Vec<Value> = (0..70)
+        .map(|n| {
+            let content = if n < 66 { format!("{SECRET} harbour {n}") } else { format!("harbour {n}") };
+            json!({"content": content, "source": "s", "anchor": "a"})
+        })
+        .collect();
+    admin.function("capsule_ingest", &json!({ "items": items })).unwrap();
+    while admin.function("lexical_maintain", &json!({})).unwrap()["complete"] != json!(true) {}
+    assert!(tables_with(&mut admin, SECRET).contains("me.capsule_posting"));
+    let mut forget = |seq: i64| {
+        let args = json!({"id": format!("cap-{seq}"), "mode": "purged", "reason": "leaked"});
+        admin.function("capsule_forget", &args).unwrap();
+        let recalled = admin.function("capsule_retrieve", &json!({"terms": [SECRET], "limit": 1})).unwrap();
+        recalled["matched"].as_i64()
+    };
+    // One from the middle, the first and the last, and then the others.
+    assert_eq!((forget(30), forget(1), forget(66)), (Some(65), Some(64), Some(63)));
+    let rest: Vec<i64> = (2..66).filter(|seq| *seq != 30).collect();
+    let left: Vec<Option<i64>> = rest.into_iter().map(&mut forget).collect();
+    assert_eq!(left.last(), Some(&None), "{left:?}");
+    assert_eq!(tables_with(&mut admin, SECRET), BTreeSet::from(["me.capsule_miss".to_owned()]));
+    admin.batch_execute("delete from me.capsule_miss").unwrap();
+    let held = "select count(*) from me.capsule_posting where token = 'harbour'";
+    assert_eq!(count(&mut admin, held), 1);
+    let recalled = admin.function("capsule_retrieve", &json!({"terms": ["harbour"], "limit": 1})).unwrap();
+    assert_eq!(recalled["matched"], 4, "{recalled}");
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        admin.batch_execute("vacuum (full, analyze)").unwrap();
+        let left = files_with(&mut admin, SECRET);
+        if left.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < patience, "still in the files of {left:?}");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+#[test]
 fn a_role_sees_and_writes_the_capsules_of_its_projects_alone() {
     let database = Database::new();
     let mut admin = database.admin();
@@ -286,6 +333,10 @@ fn a_dropped_space_leaves_no_capsule_behind() {
     admin.batch_execute("set me.space = 'short'").unwrap();
     capture(&mut admin, "one", json!({"kind": "fact", "stale_if": "x", "event_at": "2020-01-01T00:00:00Z"}));
     capture(&mut admin, "two", json!({"staged": true}));
+    let items: Vec<Value> =
+        (0..70).map(|n| json!({"content": format!("word {n}"), "source": "s", "anchor": "a"})).collect();
+    admin.function("capsule_ingest", &json!({ "items": items })).unwrap();
+    assert!(admin.function("lexical_maintain", &json!({})).unwrap()["packed"].as_i64() > Some(0));
     admin.function("capsule_pin", &json!({"id": "cap-1", "pinned": true, "reason": "r"})).unwrap();
     admin.function("capsule_relate", &json!({"kind": "blocks", "from": "cap-1", "to": "cap-2"})).unwrap();
     admin.function("capsule_session_start", &json!({})).unwrap();

@@ -104,6 +104,21 @@ fn history_and_queue_are_pruned_by_themselves() {
 }
 
 #[test]
+fn what_many_capsules_hold_is_packed_by_itself() {
+    let database = quick();
+    let mut client = database.admin();
+    let items: Vec<_> = (0..80)
+        .map(|n| json!({"content": format!("pump number {n}"), "source": "s", "anchor": "a"}))
+        .collect();
+    client.function("capsule_ingest", &json!({ "items": items })).unwrap();
+    let packed =
+        "select count(*) = 2 from me.capsule_posting where token in ('pump', 'number') and last_seq = 80";
+    wait_for(&mut client, "words are packed", packed);
+    wait_for(&mut client, "the worker leaves", LEFT);
+    assert_eq!(client.json("me.capsule_retrieve(array['pump'])->'matched'", &[]), Ok(json!(80)));
+}
+
+#[test]
 fn a_space_is_indexed_anew_by_itself() {
     let database = quick();
     let mut client = database.admin();

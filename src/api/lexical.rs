@@ -1,6 +1,7 @@
 //! `me.lexical_maintain` and `me.lexical_status`: the care of the lexical index.
 
 use super::result;
+use crate::store::capsule::pack;
 use crate::store::jsonb::Jsonb;
 use crate::store::lexical::{maintain, status};
 use crate::store::session;
@@ -18,11 +19,14 @@ fn lexical_maintain(
 ) -> Answer {
     let most = limit.filter(|most| *most > 0).map_or(maintain::AT_ONCE, i64::from);
     let rebuild = rebuild == Some(true);
-    let turn = session::serve(space, |session| maintain::maintain(session, most, rebuild))?;
+    let (turn, packs) = session::serve(space, |session| {
+        let turn = maintain::maintain(session, most, rebuild)?;
+        Ok((turn, pack::pack(session, most.min(pack::AT_ONCE), rebuild)?))
+    })?;
     Ok(result(
         &json!({
             "indexed": turn.indexed, "removed": turn.removed, "merged": turn.merged,
-            "complete": turn.complete, "busy": turn.busy
+            "packed": packs.packs, "complete": turn.complete && packs.complete, "busy": turn.busy || packs.busy
         })
         .to_string(),
     )?)

@@ -1,5 +1,7 @@
 //! What an operator should know of this database: each check answers with what is wrong and what to do about it.
 
+mod packs;
+
 use super::caller::{self, Intent};
 use super::embedding;
 use super::owner::set_until_dropped;
@@ -123,6 +125,7 @@ pub fn examine(host: &Host) -> std::result::Result<(Vec<Finding>, Vec<Model>), E
         check("server", &SERVER, &[], "nothing gets in the way")?;
         set_until_dropped(c"enable_seqscan", c"off");
         check("tree index", &INDEX_ROWS, &[], "memories are found by their trees")?;
+        findings.extend(packs::examine(db)?);
         let models = models(db)?;
         findings.extend(orphans(db, &models)?);
         Ok((findings, models.into_iter().map(|registered| registered.model).collect()))

@@ -7,6 +7,7 @@
 use super::board::Slot;
 use super::erasure::vacuum;
 use super::transaction::{activity, try_transaction};
+use crate::store::capsule::pack;
 use crate::store::lexical::litter;
 use crate::store::upkeep::{Answer, Look, Piece, now, soon};
 use crate::store::{audit, embedding, lexical, reindex, upkeep};
@@ -27,7 +28,7 @@ struct Step {
 pub const STEPS: usize = LIST.len();
 
 /// All of them, in the order in which they have their turn: history is sealed before it is pruned.
-const LIST: [Step; 6] = [
+const LIST: [Step; 7] = [
     Step { name: "seal the history", look: audit::unsealed, work: audit::seal_piece },
     Step { name: "prune the history", look: audit::too_old, work: audit::prune_piece },
     Step {
@@ -37,6 +38,7 @@ const LIST: [Step; 6] = [
     },
     Step { name: "index memories anew", look: reindex::pending, work: reindex::piece },
     Step { name: "keep the lexical index", look: lexical::upkeep::waiting, work: lexical::upkeep::piece },
+    Step { name: "pack the capsules", look: pack::waiting, work: pack::piece },
     Step { name: "tidy the text index", look: upkeep::has_text, work: upkeep::tidy_text },
 ];
 

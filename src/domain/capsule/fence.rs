@@ -48,6 +48,11 @@ impl Reason {
         Self::Tombstoned,
     ];
 
+    /// The reason that is told in this place.
+    pub fn of_number(number: usize) -> Option<Self> {
+        Self::ALL.get(number).copied()
+    }
+
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {
@@ -96,13 +101,8 @@ impl Excluded {
     }
 }
 
-/// The first fence that stops a capsule (CAP-RET-11): quarantine is never hidden by a softer reason.
-pub fn stopped(
-    frame: &Frame,
-    event: impl FnOnce() -> Option<(i64, i64)>,
-    query: &Query,
-    now: i64,
-) -> Option<Reason> {
+/// The first fence that stops a capsule whatever is asked, and at any time.
+pub fn always_stopped(frame: &Frame) -> Option<Reason> {
     if frame.tier == Tier::Quarantined {
         return Some(Reason::Quarantined);
     }
@@ -114,6 +114,19 @@ pub fn stopped(
     }
     if frame.superseded {
         return Some(Reason::Superseded);
+    }
+    None
+}
+
+/// The first fence that stops a capsule (CAP-RET-11): quarantine is never hidden by a softer reason.
+pub fn stopped(
+    frame: &Frame,
+    event: impl FnOnce() -> Option<(i64, i64)>,
+    query: &Query,
+    now: i64,
+) -> Option<Reason> {
+    if let Some(reason) = always_stopped(frame) {
+        return Some(reason);
     }
     if frame.staged && !query.include_staged {
         return Some(Reason::Proposed);
@@ -133,6 +146,7 @@ pub fn stopped(
 }
 
 /// Which capsules a call looks at at all; others are not even counted.
+#[derive(Debug)]
 pub struct Reach {
     places: Vec<bool>,
     session: Option<Option<u32>>,
@@ -148,6 +162,16 @@ impl Reach {
             session: query.session_id.as_ref().map(|session| standing.known_session(session)),
             within,
         }
+    }
+
+    /// Whether it depends on its place alone whether a capsule is looked at.
+    pub fn is_of_places(&self) -> bool {
+        self.session.is_none() && self.within.is_none()
+    }
+
+    /// Whether capsules of a place are looked at, if nothing else decides it.
+    pub fn admits_place(&self, place: usize) -> bool {
+        self.places.get(place).copied().unwrap_or(false)
     }
 
     /// Whether a capsule is looked at.

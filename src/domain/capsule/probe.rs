@@ -144,6 +144,14 @@ const WINDOW: usize = 2048;
 impl Lane<'_> {
     /// Shows every capsule that holds a term, in order of number, with what is known of it.
     pub fn each(&self, mut show: impl FnMut(i64, Hit)) {
+        if let [token] = &self.tokens[..] {
+            let (held, matched) = (&[1], self.matched(&[1]));
+            let all = if matched > 0 { &token.posting.seqs[..] } else { &[] };
+            for (seq, count) in all.iter().zip(token.posting.counts.chunks(1)) {
+                show(*seq, Hit { matched, lane: self, held, counts: count, place: 0 });
+            }
+            return;
+        }
         let words = self.tokens.len().div_ceil(64);
         let mut held = vec![0u64; WINDOW * words];
         let mut counts = vec![0i32; WINDOW * self.tokens.len()];
@@ -231,6 +239,7 @@ pub struct Hit<'a> {
 
 impl Hit<'_> {
     /// Its score, if it has so many tokens.
+    #[inline]
     pub fn score(&self, length: u32) -> f64 {
         let norm = self.lane.corpus.norm(i64::from(length));
         let mut score = 0.0;

@@ -6,7 +6,7 @@ use super::probe::{Lane, Probe};
 use super::rank::{decayed_micros, fused, relevance, three_digits};
 use super::recall::{Query, abstention};
 use super::record::{number, rounded};
-use super::standing::Standing;
+use super::standing::{Pass, Standing};
 use super::words;
 use serde_json::value::RawValue;
 use std::cmp::Ordering;
@@ -85,30 +85,40 @@ pub fn fence(
 ) -> Ranking {
     let near = nearest(query, standing, reach, cosines);
     let by_text = query.lane != words::Lane::Vector;
+    let all = query.embedding.is_some() || query.is_blended();
+    let mut best = Best::of(if all { usize::MAX } else { query.rows_at_most() });
     let mut excluded = Excluded::default();
-    let mut matches: Vec<Match> = Vec::new();
     if by_text {
+        let is_marked = standing.is_marked_for(now) && reach.is_of_places() && query.window.is_none();
         lane.each(|seq, hit| {
-            let Some(frame) = standing.frame(seq).filter(|frame| reach.admits(seq, frame)) else { return };
-            match stopped(frame, || standing.event(seq), query, now) {
-                Some(reason) => excluded.note(reason),
-                None => matches.push(Match { seq, score: hit.score(frame.length), matched: hit.matched }),
-            }
+            let mark = standing.mark(seq, is_marked);
+            let length = match mark.pass() {
+                Pass::Free if reach.admits_place(mark.place()) => mark.length,
+                Pass::Stopped(reason) if reach.admits_place(mark.place()) => return excluded.note(reason),
+                Pass::Free | Pass::Stopped(_) => return,
+                Pass::Unknown => {
+                    let Some(frame) = standing.frame(seq).filter(|frame| reach.admits(seq, frame)) else {
+                        return;
+                    };
+                    if let Some(reason) = stopped(frame, || standing.event(seq), query, now) {
+                        return excluded.note(reason);
+                    }
+                    frame.length
+                }
+            };
+            best.put(Match { seq, score: hit.score(length), matched: hit.matched });
         });
     }
-    let by_words_too = matches.len();
+    let by_words_too = best.matched;
     for seq in near.keys().copied().filter(|seq| !by_text || !lane.finds(*seq)) {
         let Some(frame) = standing.frame(seq).filter(|frame| reach.admits(seq, frame)) else { continue };
         match stopped(frame, || standing.event(seq), query, now) {
             Some(reason) => excluded.note(reason),
-            None => matches.push(Match { seq, score: 0.0, matched: 0 }),
+            None => best.put(Match { seq, score: 0.0, matched: 0 }),
         }
     }
-    let strongest = matches.iter().map(|one| one.score).fold(0.0, f64::min);
-    let matched = matches.len();
-    let all = query.embedding.is_some() || query.is_blended();
-    let wanted = if all { usize::MAX } else { query.rows_at_most() };
-    keep_best(&mut matches, wanted);
+    best.cut();
+    let Best { wanted, matched, strongest, kept, .. } = best;
     let ranked = |one: Match| {
         let frame = standing.frame(one.seq)?;
         Some(Ranked {
@@ -124,7 +134,7 @@ pub fn fence(
         })
     };
     let mut ranking = Ranking {
-        rows: matches.into_iter().filter_map(ranked).collect(),
+        rows: kept.into_iter().filter_map(ranked).collect(),
         matched,
         by_text: by_words_too > 0,
         excluded,
@@ -135,15 +145,51 @@ pub fn fence(
     ranking
 }
 
-/// Leaves the `wanted` best by their words, and with them all that stand equal to the last: only of these more is to be
-/// known.
-fn keep_best(matches: &mut Vec<Match>, wanted: usize) {
-    if wanted == 0 {
-        return matches.clear();
+/// The best of all matches by their words: as many as are wanted, and with them all that stand equal to the last. Only of
+/// these more is to be known.
+#[derive(Debug)]
+struct Best {
+    wanted: usize,
+    /// How many matches there were.
+    matched: usize,
+    /// The strongest score of them.
+    strongest: f64,
+    kept: Vec<Match>,
+    /// As many as may be kept until the worse ones are left out.
+    room: usize,
+    /// So many are better than what is worse than this one, or as good.
+    last: Option<Match>,
+}
+
+impl Best {
+    fn of(wanted: usize) -> Self {
+        let room = wanted.saturating_mul(4).max(256);
+        Self { wanted, matched: 0, strongest: 0.0, kept: Vec::new(), room, last: None }
     }
-    if wanted < matches.len() {
-        let last = *matches.select_nth_unstable_by(wanted - 1, by_words).1;
-        matches.retain(|one| by_words(one, &last) != Ordering::Greater);
+
+    fn put(&mut self, one: Match) {
+        self.matched += 1;
+        self.strongest = self.strongest.min(one.score);
+        if self.last.is_some_and(|last| by_words(&one, &last) == Ordering::Greater) {
+            return;
+        }
+        self.kept.push(one);
+        if self.kept.len() >= self.room {
+            self.cut();
+            // Those that stand equal stay, however many they are.
+            self.room = self.room.max(self.kept.len().saturating_mul(2));
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.wanted == 0 {
+            return self.kept.clear();
+        }
+        if self.wanted < self.kept.len() {
+            let last = *self.kept.select_nth_unstable_by(self.wanted - 1, by_words).1;
+            self.kept.retain(|one| by_words(one, &last) != Ordering::Greater);
+            self.last = Some(last);
+        }
     }
 }
 
@@ -392,7 +438,12 @@ mod tests {
         let postings = HashMap::from([("quince".to_owned(), Posting { seqs, counts })]);
         let lane = probe.lane(&postings, Corpus { documents: 40, tokens: 80 });
         let reach = Reach::new(query, standing, &[true], None);
-        fence(query, now(), standing, &reach, &lane, cosines)
+        let unmarked = fence(query, now(), standing, &reach, &lane, cosines);
+        let mut standing = standing.clone();
+        standing.mark_all(None, now());
+        let marked = fence(query, now(), &standing, &reach, &lane, cosines);
+        assert_eq!(format!("{marked:?}"), format!("{unmarked:?}"));
+        marked
     }
 
     fn order(ranking: &Ranking) -> Vec<i64> {

@@ -1,8 +1,9 @@
 //! How every capsule of a space stands: what recall has to know of each before it reads any text.
 
+use super::fence::{Reason, always_stopped};
 use super::words::Tier;
 use crate::domain::path::TreePath;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Where capsules stand: their tree and their project.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,10 +41,65 @@ pub struct Frame {
     pub valid_to: Option<i64>,
 }
 
+/// What recall mostly has to know of a capsule, in eight bytes: so much of a large space stays in the processor's cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Its length in tokens.
+    pub length: u32,
+    place: u32,
+}
+
+/// How a capsule passes the fences, as far as neither the query nor the clock decide it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// Its frame has to be looked at.
+    Unknown,
+    /// Nothing stops it.
+    Free,
+    /// This stops it, whatever is asked.
+    Stopped(Reason),
+}
+
+impl Mark {
+    /// Nothing is known.
+    const UNKNOWN: Self = Self { length: 0, place: 0 };
+    /// Places that fit beside the pass.
+    const PLACES: u32 = 1 << 24;
+
+    fn of(frame: &Frame, now: i64) -> Self {
+        let pass = match always_stopped(frame) {
+            Some(reason) => reason as u32 + 2,
+            None if frame.staged || frame.valid_to.is_some() || frame.valid_from > now => 0,
+            None => 1,
+        };
+        if pass == 0 || frame.place >= Self::PLACES {
+            return Self::UNKNOWN;
+        }
+        Self { length: frame.length, place: frame.place << 8 | pass }
+    }
+
+    /// Where it stands; only where its pass is known.
+    pub fn place(self) -> usize {
+        (self.place >> 8) as usize
+    }
+
+    /// How it passes.
+    pub fn pass(self) -> Pass {
+        match self.place & 0xFF {
+            0 => Pass::Unknown,
+            1 => Pass::Free,
+            other => Reason::of_number(other as usize - 2).map_or(Pass::Unknown, Pass::Stopped),
+        }
+    }
+}
+
 /// The capsules of a space that are not forgotten, by number.
 #[derive(Debug, Clone, Default)]
 pub struct Standing {
     frames: Vec<Option<Frame>>,
+    marks: Vec<Mark>,
+    /// The latest time from which a capsule holds that is marked as one that nothing stops.
+    held_from: i64,
     places: Interned<Place>,
     sessions: Interned<String>,
     events: HashMap<i64, (i64, i64)>,
@@ -57,7 +113,37 @@ impl Standing {
 
     /// The same, to be changed.
     pub fn frame_mut(&mut self, seq: i64) -> Option<&mut Frame> {
-        self.frames.get_mut(index(seq)?)?.as_mut()
+        let index = index(seq)?;
+        *self.marks.get_mut(index)? = Mark::UNKNOWN;
+        self.frames.get_mut(index)?.as_mut()
+    }
+
+    /// What is marked of a capsule, if the marks hold at this time.
+    pub fn mark(&self, seq: i64, is_current: bool) -> Mark {
+        let mark = index(seq).filter(|_| is_current).and_then(|index| self.marks.get(index));
+        mark.copied().unwrap_or(Mark::UNKNOWN)
+    }
+
+    /// Whether the marks hold: not when the clock was set back since.
+    pub fn is_marked_for(&self, now: i64) -> bool {
+        self.held_from <= now
+    }
+
+    /// Marks some capsules as they stand now, or all.
+    pub fn mark_all(&mut self, some: Option<&BTreeSet<i64>>, now: i64) {
+        let every = 0..self.frames.len();
+        let places: Vec<usize> = match some {
+            Some(seqs) => seqs.iter().filter_map(|seq| index(*seq)).filter(|at| every.contains(at)).collect(),
+            None => every.collect(),
+        };
+        for at in places {
+            let Some(frame) = &self.frames[at] else { continue };
+            let mark = Mark::of(frame, now);
+            if mark.pass() == Pass::Free {
+                self.held_from = self.held_from.max(frame.valid_from);
+            }
+            self.marks[at] = mark;
+        }
     }
 
     /// Puts a capsule in its place, or takes it out.
@@ -65,8 +151,10 @@ impl Standing {
         let Some(index) = index(seq) else { return };
         if index >= self.frames.len() {
             self.frames.resize(index + 1, None);
+            self.marks.resize(index + 1, Mark::UNKNOWN);
         }
         self.frames[index] = frame;
+        self.marks[index] = Mark::UNKNOWN;
         self.events.remove(&seq);
     }
 
@@ -170,5 +258,56 @@ mod tests {
         assert_eq!(standing.event(3), Some((1, 2)));
         standing.put(3, None);
         assert_eq!((standing.frame(3), standing.event(3)), (None, None));
+    }
+
+    #[test]
+    fn a_mark_says_what_neither_query_nor_clock_decide() {
+        let mut standing = Standing::default();
+        let place = Place { tree: TreePath::root(), project_id: "demo".into() };
+        let place = standing.place(place);
+        let plain = Frame {
+            tier: Tier::Active,
+            superseded: false,
+            falsified: false,
+            staged: false,
+            pinned: false,
+            place,
+            session: None,
+            length: 7,
+            confidence: 0.5,
+            valid_from: 10,
+            valid_to: None,
+        };
+        let frames = [
+            plain.clone(),
+            Frame { superseded: true, ..plain.clone() },
+            Frame { staged: true, ..plain.clone() },
+            Frame { valid_to: Some(11), ..plain.clone() },
+            Frame { valid_from: 13, ..plain.clone() },
+            Frame { place: Mark::PLACES, ..plain.clone() },
+            Frame { tier: Tier::Quarantined, superseded: true, ..plain },
+        ];
+        for (seq, frame) in (1..).zip(frames) {
+            standing.put(seq, Some(frame));
+        }
+        let passes =
+            |standing: &Standing| (1..=8).map(|seq| standing.mark(seq, true).pass()).collect::<Vec<_>>();
+        assert_eq!(passes(&standing), [Pass::Unknown; 8]);
+        standing.mark_all(None, 12);
+        let unknown = Pass::Unknown;
+        let (superseded, quarantined) =
+            (Pass::Stopped(Reason::Superseded), Pass::Stopped(Reason::Quarantined));
+        assert_eq!(
+            passes(&standing),
+            [Pass::Free, superseded, unknown, unknown, unknown, unknown, quarantined, unknown]
+        );
+        assert_eq!((standing.mark(1, true).length, standing.mark(1, true).place()), (7, 0));
+        assert_eq!(standing.mark(1, false).pass(), unknown);
+        assert!(standing.is_marked_for(10) && !standing.is_marked_for(9));
+        standing.frame_mut(1).unwrap().superseded = true;
+        assert_eq!(passes(&standing)[0], unknown);
+        standing.mark_all(Some(&BTreeSet::from([1, 5, 99])), 13);
+        assert_eq!(passes(&standing)[..5], [superseded, superseded, unknown, unknown, Pass::Free]);
+        assert!(!standing.is_marked_for(12));
     }
 }

@@ -135,7 +135,7 @@ pub fn digest(session: &Session, fence: &Fence, headlines: u64) -> Result<Value>
         .db()
         .row(&COUNTS, &[arg(session.space()), readable_roots(session)])?
         .ok_or_else(|| Error::Internal("a digest has no counts".into()))?;
-    let standing = standing::now(session)?;
+    let standing = standing::now(session, now.pg_micros())?;
     let seen = Seen::of(&standing, fence);
     let mut answer: Map<String, Value> = armour();
     let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);

@@ -21,5 +21,6 @@ t18 as (delete from me.capsule_outcome where space = $1),
 t19 as (delete from me.capsule_preference where space = $1),
 t20 as (delete from me.capsule_audit where space = $1),
 t21 as (delete from me.capsule_receipt where space = $1),
-t22 as (delete from me.capsule_score where space = $1)
+t22 as (delete from me.capsule_score where space = $1),
+t23 as (delete from me.capsule_posting where space = $1)
 delete from me.capsule_secret where space = $1

@@ -2,6 +2,7 @@
 
 use super::book::Book;
 use super::erase;
+use super::pack;
 use super::state::{self, State};
 use crate::domain::capsule::fault::Fault;
 use crate::domain::capsule::seal::{fingerprint, hex};
@@ -70,6 +71,7 @@ pub fn destroy(
     let length = tokens.len() as i64;
     let db = session.db();
     let (space, seq) = (arg(session.space()), arg(state.seq));
+    pack::forget(session, state.seq, &tokens)?;
     db.run(&TOKENS, &[space, seq, arg(tokens)])?;
     db.run(&VECTOR, &[space, seq])?;
     db.run(&EMPTY, &[space, seq])?;

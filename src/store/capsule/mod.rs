@@ -17,6 +17,7 @@ pub mod import;
 pub mod list;
 pub mod merge;
 mod neighbours;
+pub mod pack;
 pub mod point;
 mod postings;
 pub mod recall;

@@ -5,9 +5,9 @@ use crate::domain::capsule::posting::Posting;
 use crate::domain::capsule::similar::{CANDIDATES, FURTHER, Hunt, Known, LOOKED_AT, Words};
 use crate::error::Result;
 use crate::statement;
-use crate::store::keyed::{Key, Keyed, Kind, Tables};
+use crate::store::keyed::{Key, Keyed, Kind, Tables, need};
 use crate::store::owner::looking_up;
-use crate::store::reading::{Asked, Is, Reading};
+use crate::store::reading::{Asked, From, Is, Reading, Table};
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use std::collections::{HashMap, HashSet};
@@ -43,6 +43,26 @@ static HOLDERS: Keyed = Keyed {
 const SEQ: usize = 2;
 const COUNT: usize = 3;
 
+/// The packed parts of them, likewise in order.
+static PACKS: Keyed = Keyed {
+    table: c"capsule_posting",
+    index: c"capsule_posting_pkey",
+    keys: &[0, 1, 2],
+    columns: &[
+        (c"space", Kind::Text),
+        (c"token", Kind::Text),
+        (c"first_seq", Kind::Int8),
+        (c"last_seq", Kind::Int8),
+        (c"postings", Kind::Bytea),
+    ],
+};
+/// Where in them each is.
+mod pack {
+    pub const FIRST: usize = 2;
+    pub const LAST: usize = 3;
+    pub const POSTINGS: usize = 4;
+}
+
 /// The postings of some tokens; a token that nothing holds has none.
 pub fn of(session: &Session, tokens: &[String]) -> Result<HashMap<String, Posting>> {
     if let Some(found) = session.db().under_snapshot(|_| by_key(session.space(), tokens))? {
@@ -56,28 +76,83 @@ pub fn of(session: &Session, tokens: &[String]) -> Result<HashMap<String, Postin
 
 /// The same by key, under the snapshot that is active; `None` where that cannot be.
 fn by_key(space: &str, tokens: &[String]) -> Result<Option<HashMap<String, Posting>>> {
-    let Some(holders) = Reading::now().and_then(|reading| reading.open(&HOLDERS)) else { return Ok(None) };
+    let Some(lists) = Lists::open(space) else { return Ok(None) };
     let mut found = HashMap::with_capacity(tokens.len());
     for token in tokens {
-        let mut posting = Posting::default();
-        let asked = [(0, Key::Text(space)), (1, Key::Text(token))].map(|(column, key)| Asked {
-            column,
-            is: Is::Equal,
-            key,
-        });
-        let readable = holders.covered(&asked, (SEQ, COUNT), |seq, count| {
-            posting.seqs.push(seq);
-            posting.counts.push(count);
-            Ok(())
-        })?;
-        if !readable {
-            return Ok(None);
-        }
-        if !posting.seqs.is_empty() {
+        let Some(posting) = lists.whole(token)? else { return Ok(None) };
+        if !posting.is_empty() {
             found.insert(token.clone(), posting);
         }
     }
     Ok(Some(found))
+}
+
+/// The lists of a space, open to be read by key: packs, and behind the last pack of a token the entries themselves.
+pub(super) struct Lists<'a> {
+    space: &'a str,
+    packs: Table,
+    entries: Table,
+}
+
+/// What is behind the packs of a token.
+pub(super) struct Tail {
+    /// The last pack, and where it begins.
+    pub pack: Option<(i64, Posting)>,
+    /// The entries behind it.
+    pub entries: Posting,
+}
+
+impl<'a> Lists<'a> {
+    /// Under the snapshot that is active; `None` where one of the tables is not read by key.
+    pub fn open(space: &'a str) -> Option<Self> {
+        let reading = Reading::now()?;
+        Some(Self { space, packs: reading.open(&PACKS)?, entries: reading.open(&HOLDERS)? })
+    }
+
+    /// The whole list of a token; `None` when it is not read this way.
+    pub fn whole(&self, token: &str) -> Result<Option<Posting>> {
+        let (mut posting, mut last, mut sound) = (Posting::default(), 0, true);
+        let readable = self.packs.look(&self.key(token).map(equal), From::First, |found| {
+            sound =
+                posting.unpack(need(found.int8(pack::FIRST))?, need(found.bytea(pack::POSTINGS))?).is_ok();
+            last = need(found.int8(pack::LAST))?;
+            Ok(sound)
+        })?;
+        Ok((readable && sound && self.behind(token, last, &mut posting)?).then_some(posting))
+    }
+
+    /// The end of the list of a token; as [`whole`](Self::whole).
+    pub fn tail(&self, token: &str) -> Result<Option<Tail>> {
+        let mut tail = Tail { pack: None, entries: Posting::default() };
+        let (mut last, mut sound) = (0, true);
+        let asked = self.key(token).map(equal);
+        let readable = self.packs.look(&asked, From::Last, |found| {
+            let (first, mut posting) = (need(found.int8(pack::FIRST))?, Posting::default());
+            sound = posting.unpack(first, need(found.bytea(pack::POSTINGS))?).is_ok();
+            last = need(found.int8(pack::LAST))?;
+            tail.pack = Some((first, posting));
+            Ok(false)
+        })?;
+        Ok((readable && sound && self.behind(token, last, &mut tail.entries)?).then_some(tail))
+    }
+
+    /// Adds the entries of a token behind a number; false when they are not read this way.
+    fn behind(&self, token: &str, last: i64, posting: &mut Posting) -> Result<bool> {
+        let [space, token] = self.key(token).map(equal);
+        let behind = Asked { column: SEQ, is: Is::AtLeast, key: Key::Int8(last.saturating_add(1)) };
+        self.entries.covered(&[space, token, behind], (SEQ, COUNT), |seq, count| {
+            posting.push(seq, count);
+            Ok(())
+        })
+    }
+
+    fn key<'k>(&'k self, token: &'k str) -> [(usize, Key<'k>); 2] {
+        [(0, Key::Text(self.space)), (1, Key::Text(token))]
+    }
+}
+
+fn equal<'k>((column, key): (usize, Key<'k>)) -> Asked<'k> {
+    Asked { column, is: Is::Equal, key }
 }
 
 /// The capsules that a new text may be similar to: of all, and of one project (CAP-ING-21, CAP-ING-22).

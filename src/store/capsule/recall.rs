@@ -129,7 +129,7 @@ struct Shown {
 pub fn retrieve(session: &Session, query: &Query) -> Result<String> {
     let stamps = Stamps::now();
     let within = within(session, query)?;
-    let now = standing::now(session)?;
+    let now = standing::now(session, stamps.stamp.pg_micros())?;
     let taught = aliases(session, &query.terms)?;
     let probe = Probe::new(&query.terms, &taught);
     let mut postings = postings::of(session, &probe.tokens())?;

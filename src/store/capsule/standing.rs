@@ -130,9 +130,9 @@ pub struct Now {
 }
 
 /// Reads how the capsules of the space stand now.
-pub fn now(session: &Session) -> Result<Now> {
+pub fn now(session: &Session, clock: i64) -> Result<Now> {
     let Ledger { journal, head, documents, tokens } = ledger(session)?;
-    let standing = at(session, journal, head)?;
+    let standing = at(session, journal, head, clock)?;
     let rights = session.rights();
     let readable: Vec<bool> =
         standing.places().iter().map(|place| rights.allow(Level::Read, &place.tree)).collect();
@@ -190,7 +190,7 @@ impl Now {
     }
 }
 
-fn at(session: &Session, journal: i64, head: String) -> Result<Rc<Standing>> {
+fn at(session: &Session, journal: i64, head: String, clock: i64) -> Result<Rc<Standing>> {
     // SAFETY: reads the backend's own database.
     let database = unsafe { pgrx::pg_sys::MyDatabaseId }.to_u32();
     let space = session.space().to_owned();
@@ -204,12 +204,14 @@ fn at(session: &Session, journal: i64, head: String) -> Result<Rc<Standing>> {
         Some(kept) => match changes(session, &kept, journal)? {
             Some(changed) => {
                 let mut standing = kept.standing;
-                refresh(session, Rc::make_mut(&mut standing), &changed)?;
+                let made = Rc::make_mut(&mut standing);
+                refresh(session, made, &changed)?;
+                made.mark_all(Some(&changed), clock);
                 standing
             }
-            None => Rc::new(read(session)?),
+            None => Rc::new(read(session, clock)?),
         },
-        None => Rc::new(read(session)?),
+        None => Rc::new(read(session, clock)?),
     };
     KEPT.with_borrow_mut(|kept| {
         kept.push(Kept { database, space, journal, head, standing: Rc::clone(&standing) });
@@ -254,7 +256,7 @@ fn all(seqs: &BTreeSet<i64>) -> Option<Datum> {
     arg(seqs.iter().copied().collect::<Vec<_>>())
 }
 
-fn read(session: &Session) -> Result<Standing> {
+fn read(session: &Session, clock: i64) -> Result<Standing> {
     let mut standing = Standing::default();
     let mut after = 0;
     loop {
@@ -271,6 +273,7 @@ fn read(session: &Session) -> Result<Standing> {
         }
     }
     mark(session, &mut standing, None)?;
+    standing.mark_all(None, clock);
     Ok(standing)
 }
 
