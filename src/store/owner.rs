@@ -104,6 +104,15 @@ pub fn by_index<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
+/// Runs `body` so that what is planned in it joins by hashing: neither side is gone through more than once, however few rows
+/// the planner believes there to be.
+pub fn hashing<T>(body: impl FnOnce() -> T) -> T {
+    let _level = Level::open();
+    set_until_dropped(c"enable_hashjoin", c"on");
+    set_until_dropped(c"enable_nestloop", c"off");
+    body()
+}
+
 /// Runs `body`, whose statements look rows up by an index, one by one and in its order, whatever the planner believes of
 /// the tables: before they are analyzed it takes them for small and reads them whole.
 pub fn looking_up<T>(body: impl FnOnce() -> T) -> T {

@@ -60,10 +60,11 @@ statement!(
     [TEXTOID, INT8OID, UUIDOID]
 );
 statement!(
+    /// Deletes entries, of which the memories rise: those of the tail between them are gone through once.
     TAKEN,
     ["delete from me.lexical_tail as t using unnest($2::uuid[], $3::uuid[]) as e (memory_id, entry)
-      where t.space = $1 and t.memory_id = e.memory_id and t.entry = e.entry"],
-    [TEXTOID, UUIDARRAYOID, UUIDARRAYOID]
+      where t.space = $1 and t.memory_id between $4 and $5 and t.memory_id = e.memory_id and t.entry = e.entry"],
+    [TEXTOID, UUIDARRAYOID, UUIDARRAYOID, UUIDOID, UUIDOID]
 );
 statement!(
     ADD,
@@ -173,8 +174,12 @@ fn take_in(session: &Session, most: i64, turn: &mut Turn) -> Result<()> {
     turn.indexed = builder.ids().len() as u64;
     add(session, builder.ids(), builder.lengths(), |writer| builder.write(writer))?;
     litter::entries(entries.len());
-    session.db().run(&TAKEN, &[arg(session.space()), arg(ids), arg(entries)])?;
-    Ok(())
+    let bounds =
+        [ids.first(), ids.last()].map(|id| id.and_then(|id| arg(pgrx::Uuid::from_bytes(*id.as_bytes()))));
+    let [first, last] = bounds;
+    owner::hashing(|| {
+        session.db().run(&TAKEN, &[arg(session.space()), arg(ids), arg(entries), first, last]).map(|_| ())
+    })
 }
 
 /// What was taken from the tail.
