@@ -422,3 +422,70 @@ fn searches_agree_with_the_reference_while_all_changes() {
     let seen = |part: &str| plans.keys().any(|plan| plan.contains(part));
     assert!(seen("best first") && seen("then the filter") && seen("the filter first"), "{plans:?}");
 }
+
+#[test]
+fn memories_and_pages_that_moved_are_found_where_they_are() {
+    let database = Database::new();
+    let mut admin = database.admin();
+    let mut random = Random(7);
+    admin.execute("select me.space_create('moved', 'moved')", &[]).unwrap();
+    let mut add = |admin: &mut Client, space: &str, count: usize| {
+        let items: Vec<String> = (0..count)
+            .map(|_| format!("{{\"content\":\"{}\",\"tree\":\"{}\"}}", random.text(), random.tree()))
+            .collect();
+        admin
+            .query(
+                "select from me.memory_batch_create($1::text::jsonb, space => $2) offset 1000000",
+                &[&format!("[{}]", items.join(",")), &space],
+            )
+            .unwrap();
+    };
+    add(&mut admin, "moved", 700);
+    let indexed: i64 = admin
+        .query_one("select (me.lexical_maintain(space => 'moved')->>'indexed')::int8", &[])
+        .unwrap()
+        .get(0);
+    assert_eq!(indexed, 700);
+    // One session, which remembers where it found what.
+    let mut reader = database.admin();
+    let mut found = || -> Vec<(String, f64)> {
+        let rows = reader
+            .query(
+                "select t || ' ' || s.id::text, s.score
+                 from unnest(array[null, 'share.t1', 'share.t2.u1']) as t,
+                   unnest(array['w0q', 'w1q w3q', 'w9q w200q w517q']) as w,
+                   lateral me.search(fulltext => w, tree => t, \"limit\" => 30, space => 'moved') as s
+                 order by t, w, s.score desc, s.id",
+                &[],
+            )
+            .unwrap();
+        rows.iter().map(|row| (row.get::<_, Option<String>>(0).unwrap_or_default(), row.get(1))).collect()
+    };
+    let wanted = found();
+    assert!(wanted.len() > 100, "{}", wanted.len());
+    let mut same = |what: &str| assert_eq!(found(), wanted, "{what}");
+    same("again");
+    // Every third row gets another place, and what it leaves is taken by others.
+    admin
+        .execute(
+            "update me.memory set meta = '{\"moved\":1}'
+             where space = 'moved' and get_byte(uuid_send(id), 15) % 3 = 0",
+            &[],
+        )
+        .unwrap();
+    same("after an update");
+    admin.batch_execute("vacuum me.memory").unwrap();
+    admin.execute("select me.space_create('others', 'others')", &[]).unwrap();
+    add(&mut admin, "others", 300);
+    same("among others");
+    admin.batch_execute("vacuum full me.memory").unwrap();
+    admin.batch_execute("vacuum full me.lexical_page").unwrap();
+    same("in new files");
+    admin.execute("select me.space_drop('others')", &[]).unwrap();
+    admin.batch_execute("vacuum full me.memory").unwrap();
+    same("in a shorter file");
+    admin.execute("select me.lexical_maintain(space => 'moved', rebuild => true)", &[]).unwrap();
+    same("in an index made anew");
+    admin.batch_execute("vacuum full me.lexical_page").unwrap();
+    same("whose pages moved");
+}

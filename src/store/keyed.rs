@@ -6,6 +6,7 @@
 
 use super::jsonb::Jsonb;
 use super::tsvector::TsVector;
+use crate::domain::lexical::place::Place;
 use crate::error::{Error, Result};
 use pgrx::{FromDatum, IntoDatum, direct_function_call, pg_sys};
 use std::ffi::{CStr, c_int};
@@ -559,6 +560,16 @@ impl Found<'_> {
         unsafe {
             let value = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
             Some(pgrx::varlena::varlena_to_byte_slice(value))
+        }
+    }
+
+    /// Where it lies.
+    pub fn place(&self) -> Place {
+        // SAFETY: the slot holds a row of the table.
+        let tid = unsafe { (*self.open.slot).tts_tid };
+        Place {
+            block: u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo),
+            line: tid.ip_posid,
         }
     }
 

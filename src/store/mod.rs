@@ -36,6 +36,7 @@ pub mod organise;
 mod owner;
 mod passing;
 mod payload;
+mod places;
 pub mod point;
 pub mod principal;
 pub mod random;

@@ -7,6 +7,7 @@ use super::also::Also;
 use super::filter::Filter;
 use super::jsonb::Jsonb;
 use super::keyed::{Found, Key, Keyed, Kind, need};
+use super::places;
 use super::reading::{Asked, From, Function, Is, Order, Table, require};
 use super::session::{Session, stored_tree};
 use super::spi::arg;
@@ -156,6 +157,7 @@ impl<'a> Passing<'a> {
             let readable = self.by_tree.look_through(&self.asked(interval), |found| {
                 let id = need(found.uuid(ID))?;
                 if self.fits(found)? && !self.also.hides(&id) {
+                    places::note_memory(&id, found.place());
                     ids.push(id);
                 }
                 Ok(true)
@@ -204,9 +206,9 @@ impl<'a> Passing<'a> {
             return Ok(false);
         }
         let mut holds = false;
-        let readable = self.by_id.rows(&[Key::Text(self.space), Key::Uuid(id)], |found| {
+        let readable = places::memory(&self.by_id, self.space, id, |found| {
             holds = self.is_in_scope(found) && self.fits(found)?;
-            Ok(false)
+            Ok(())
         })?;
         require(readable)?;
         Ok(holds)

@@ -50,7 +50,7 @@ pub(super) mod column {
     pub const CREATED_BY: usize = 11;
     pub const UPDATED_AT: usize = 12;
 }
-pub(super) static BY_ID: Keyed =
+pub(in crate::store) static BY_ID: Keyed =
     Keyed { table: c"memory", index: c"memory_pkey", keys: &[column::SPACE, column::ID], columns: COLUMNS };
 static BY_PATH: Keyed = Keyed {
     table: c"memory",

@@ -4,9 +4,10 @@
 use super::ahead::Places;
 use super::keyed::{Found, Key, Keyed, Open, Scan, Tables, need};
 use super::seen::Shelf;
+use crate::domain::lexical::place::Place;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
 use std::thread::LocalKey;
@@ -98,7 +99,7 @@ impl Reading {
 
     /// Opens a table for several looks; `None` when it cannot be read this way.
     pub fn open(self, keyed: &Keyed) -> Option<Table> {
-        self.tables.open(keyed).map(|open| Table { last: RefCell::new(None), open, snapshot: self.snapshot })
+        self.tables.open(keyed).map(|open| Table::under(open, self.snapshot))
     }
 
     /// As [`Tables::rows`].
@@ -111,6 +112,10 @@ impl Reading {
 pub struct Table {
     /// The last look, to be begun anew with other keys: that is quicker than another.
     last: RefCell<Option<Look>>,
+    /// A scan that looks nothing up, by which rows are fetched from their places.
+    fetch: RefCell<Option<Scan>>,
+    /// How many blocks the table has, once that was asked for.
+    blocks: Cell<Option<u32>>,
     open: Open,
     snapshot: pg_sys::Snapshot,
 }
@@ -124,6 +129,11 @@ struct Look {
 }
 
 impl Table {
+    /// What is open, under a snapshot that is active as long as it.
+    pub(super) fn under(open: Open, snapshot: pg_sys::Snapshot) -> Self {
+        Self { last: RefCell::new(None), fetch: RefCell::new(None), blocks: Cell::new(None), open, snapshot }
+    }
+
     /// Shows each row of the key to `each`; as [`Tables::rows`].
     pub fn rows(&self, keys: &[Key], each: impl FnMut(&Found) -> Result<bool>) -> Result<bool> {
         let mut asked = [Asked { column: 0, is: Is::Equal, key: Key::Int2(0) }; KEYS_MOST];
@@ -156,7 +166,7 @@ impl Table {
                     }
                 }
             }
-            self.clear();
+            self.let_go();
             Ok(())
         })
     }
@@ -182,7 +192,7 @@ impl Table {
                     })? && more;
                 }
             }
-            self.clear();
+            self.let_go();
             Ok(())
         })
     }
@@ -222,7 +232,7 @@ impl Table {
                     }
                     if !pages.all_seen(*place) {
                         let seen = pg_sys::index_fetch_heap(scan, open.slot);
-                        self.clear();
+                        self.let_go();
                         if !seen {
                             continue;
                         }
@@ -241,12 +251,65 @@ impl Table {
         })
     }
 
-    /// Its page of the server is not held on to.
-    fn clear(&self) {
+    /// Shows the row that lies at a place, if one does that the snapshot sees; `None` if none does. What was there once may be
+    /// gone, and another row in its place: `show` has to look at its key.
+    pub fn at<T>(&self, place: Place, show: impl FnOnce(&Found) -> Result<T>) -> Result<Option<T>> {
+        if !self.reaches(place) {
+            return Ok(None);
+        }
+        let open = &self.open;
+        // SAFETY: table and index are open and fit together (`Open`), and whoever gave the snapshot keeps it active. The
+        // block is one of the table, which nobody can make shorter while it is open; a line that is not there, or not the
+        // begin of a row's versions, is refused by the server. Nothing is asked of the index.
+        unsafe {
+            let scan = match self.fetch.take() {
+                Some(scan) => scan,
+                None => Scan::begin(open.table, open.index, self.snapshot, 0, 0),
+            };
+            (*scan.0).xs_heap_continue = false;
+            let tid = &mut (*scan.0).xs_heaptid;
+            tid.ip_blkid.bi_hi = (place.block >> 16) as u16;
+            tid.ip_blkid.bi_lo = place.block as u16;
+            tid.ip_posid = place.line;
+            let shown = match pg_sys::index_fetch_heap(scan.0, open.slot) {
+                false => None,
+                true => {
+                    pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
+                    Some(show(&Found { open })?)
+                }
+            };
+            self.let_go();
+            self.fetch.replace(Some(scan));
+            Ok(shown)
+        }
+    }
+
+    /// Whether the table has the block of a place. Only of an ordinary table are places what they are taken for.
+    fn reaches(&self, place: Place) -> bool {
+        let blocks = self.blocks.get().unwrap_or_else(|| {
+            // SAFETY: the table is open.
+            let blocks = unsafe {
+                match (*(*self.open.table).rd_rel).relam == pg_sys::HEAP_TABLE_AM_OID {
+                    true => pg_sys::RelationGetNumberOfBlocksInFork(
+                        self.open.table,
+                        pg_sys::ForkNumber::MAIN_FORKNUM,
+                    ),
+                    false => 0,
+                }
+            };
+            self.blocks.set(Some(blocks));
+            blocks
+        });
+        place.block < blocks && place.line > 0
+    }
+
+    /// Does not hold on to the page of the server that the last row is in.
+    fn let_go(&self) {
+        let slot = self.open.slot;
         // SAFETY: the slot is that of the open table.
         unsafe {
-            if let Some(clear) = (*(*self.open.slot).tts_ops).clear {
-                clear(self.open.slot);
+            if let Some(clear) = (*(*slot).tts_ops).clear {
+                clear(slot);
             }
         }
     }

@@ -4,7 +4,9 @@
 
 use super::jsonb::Jsonb;
 use super::keyed::{Found, Key, Open, Tables, need};
+use super::places;
 use super::point::{self, BY_ID, EMBEDDED, column};
+use super::reading::{Table, require};
 use super::search::Hit;
 use super::session::{Session, stored_tree};
 use super::spi::in_memory_above;
@@ -22,7 +24,7 @@ pub fn hits(session: &Session, rows: &[Scored]) -> Result<Option<Vec<Hit>>> {
     };
     let mut hits = Vec::with_capacity(rows.len());
     session.db().under_snapshot(|snapshot| {
-        each(session, &memories, snapshot, rows, |found, score| {
+        each(session, &Table::under(memories, snapshot), rows, |found, score| {
             let temporal = found.tstzrange(column::TEMPORAL);
             hits.push(Hit {
                 id: pgrx::Uuid::from_bytes(need(found.uuid(column::ID))?),
@@ -48,7 +50,7 @@ pub fn records(session: &Session, rows: &[Scored]) -> Result<Option<Vec<Jsonb>>>
     let complete = session.db().under_snapshot(|snapshot| {
         let Some(embedded) = Embedded::open(session, tables, snapshot)? else { return Ok(false) };
         let mut complete = true;
-        each(session, &memories, snapshot, rows, |found, score| {
+        each(session, &Table::under(memories, snapshot), rows, |found, score| {
             let has_embedding = embedded.has(session.space(), snapshot, found)?;
             let record = point::record(found, &tree(session, found)?, has_embedding)?.scored(score);
             complete &= record.is_some();
@@ -63,20 +65,12 @@ pub fn records(session: &Session, rows: &[Scored]) -> Result<Option<Vec<Jsonb>>>
 /// Shows each row with its score, in their order; those that are gone are left out.
 fn each(
     session: &Session,
-    memories: &Open,
-    snapshot: pg_sys::Snapshot,
+    memories: &Table,
     rows: &[Scored],
     mut show: impl FnMut(&Found, f64) -> Result<()>,
 ) -> Result<()> {
     for row in rows {
-        let keys = [Key::Text(session.space()), Key::Uuid(&row.id)];
-        let readable = memories.rows(snapshot, &keys, |found| {
-            show(found, row.score)?;
-            Ok(false)
-        })?;
-        if !readable {
-            return Err(Error::Internal("a memory could not be read by its key".into()));
-        }
+        require(places::memory(memories, session.space(), &row.id, |found| show(found, row.score))?)?;
     }
     Ok(())
 }

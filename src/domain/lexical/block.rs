@@ -1,6 +1,6 @@
 //! Lists of postings as bytes: blocks of 128, each with its last number and the impacts that bound it in front.
 
-use super::bits::{Reader, pack, packed_bytes, put_varint, unpack, width};
+use super::bits::{Reader, at, pack, packed_bytes, put_varint, unpack, width};
 use super::scoring::{IMPACTS, Impact, frontier};
 use super::{Damaged, Posting};
 use std::rc::Rc;
@@ -124,6 +124,31 @@ pub struct Decoded {
     pub halves: Vec<u32>,
 }
 
+/// The bytes of a block.
+struct Packed<'a> {
+    count: usize,
+    base: u32,
+    end: u32,
+    gaps: &'a [u8],
+    gaps_width: u8,
+    halves: &'a [u8],
+    halves_width: u8,
+    times: u32,
+}
+
+impl Packed<'_> {
+    fn numbers(&self, into: &mut Vec<u32>) -> Result<(), Damaged> {
+        into.resize(self.count, 0);
+        unpack(self.gaps, self.gaps_width, into)?;
+        let mut from = self.base;
+        for slot in into.iter_mut() {
+            *slot = from.checked_add(*slot).ok_or(Damaged)?;
+            from = slot.checked_add(1).ok_or(Damaged)?;
+        }
+        if from == self.end { Ok(()) } else { Err(Damaged) }
+    }
+}
+
 impl Chunk {
     /// Reads what is known of the blocks.
     ///
@@ -155,36 +180,64 @@ impl Chunk {
         Ok(Self { bytes, blocks })
     }
 
+    /// What is known of the blocks from one on, and where that begins.
+    pub fn known_from(&self, block: usize) -> (u32, impl Iterator<Item = &Skip>) {
+        let rest = self.blocks.get(block..).unwrap_or_default();
+        (rest.first().map_or(0, |first| first.base), rest.iter().map(|block| &block.skip))
+    }
+
     /// Takes a block apart.
     ///
     /// # Errors
     /// The bytes are damaged.
     pub fn decode(&self, block: usize, into: &mut Decoded) -> Result<(), Damaged> {
+        let packed = self.packed(block)?;
+        packed.numbers(&mut into.ordinals)?;
+        into.halves.resize(packed.count, 0);
+        unpack(packed.halves, packed.halves_width, &mut into.halves)?;
+        for slot in &mut into.halves {
+            *slot = slot.checked_add(1).and_then(|value| value.checked_mul(packed.times)).ok_or(Damaged)?;
+        }
+        Ok(())
+    }
+
+    /// The numbers of a block alone.
+    ///
+    /// # Errors
+    /// The bytes are damaged.
+    pub fn numbers(&self, block: usize, into: &mut Vec<u32>) -> Result<(), Damaged> {
+        self.packed(block)?.numbers(into)
+    }
+
+    /// The occurrences of one posting of a block, in halves.
+    ///
+    /// # Errors
+    /// The bytes are damaged.
+    pub fn halves(&self, block: usize, place: usize) -> Result<u32, Damaged> {
+        let packed = self.packed(block)?;
+        let halves = at(packed.halves, packed.halves_width, place)?;
+        halves.checked_add(1).and_then(|value| value.checked_mul(packed.times)).ok_or(Damaged)
+    }
+
+    fn packed(&self, block: usize) -> Result<Packed<'_>, Damaged> {
         let block = self.blocks.get(block).ok_or(Damaged)?;
         let mut reader = Reader::new(self.bytes.get(block.from..block.to).ok_or(Damaged)?);
         let count = usize::from(reader.byte()?) + 1;
-        let (gap_width, flags) = (reader.byte()?, reader.byte()?);
+        let (gaps_width, flags) = (reader.byte()?, reader.byte()?);
         let halves_width = flags & !WHOLE;
-        if count > BLOCK || gap_width > 32 || halves_width > 32 {
+        if count > BLOCK || gaps_width > 32 || halves_width > 32 {
             return Err(Damaged);
         }
-        into.ordinals.resize(count, 0);
-        into.halves.resize(count, 0);
-        unpack(reader.take(packed_bytes(count, gap_width))?, gap_width, &mut into.ordinals)?;
-        unpack(reader.take(packed_bytes(count, halves_width))?, halves_width, &mut into.halves)?;
-        let mut from = block.base;
-        for slot in &mut into.ordinals {
-            *slot = from.checked_add(*slot).ok_or(Damaged)?;
-            from = slot.checked_add(1).ok_or(Damaged)?;
-        }
-        if from != block.skip.end {
-            return Err(Damaged);
-        }
-        let times = if flags & WHOLE == 0 { 1 } else { 2 };
-        for slot in &mut into.halves {
-            *slot = slot.checked_add(1).and_then(|value| value.checked_mul(times)).ok_or(Damaged)?;
-        }
-        Ok(())
+        Ok(Packed {
+            count,
+            base: block.base,
+            end: block.skip.end,
+            gaps: reader.take(packed_bytes(count, gaps_width))?,
+            gaps_width,
+            halves: reader.take(packed_bytes(count, halves_width))?,
+            halves_width,
+            times: if flags & WHOLE == 0 { 1 } else { 2 },
+        })
     }
 
     /// Every posting.
@@ -226,6 +279,9 @@ mod tests {
             let mut back = Vec::new();
             chunk.postings(&mut back).unwrap();
             prop_assert_eq!(&back, &postings);
+            for (at, posting) in postings.iter().enumerate() {
+                prop_assert_eq!(chunk.halves(at / BLOCK, at % BLOCK), Ok(posting.halves));
+            }
             for (block, known) in postings.chunks(BLOCK).zip(&chunk.blocks) {
                 prop_assert_eq!(&Skip::of(block, &lengths), &known.skip);
             }

@@ -3,12 +3,14 @@
 use super::Posting;
 use super::dictionary::Writer;
 use super::page::{Sink, write_documents};
+use super::place::Place;
 use std::collections::HashMap;
 
 /// The memories of a segment to be, gathered in order of their ids.
 #[derive(Debug, Default)]
 pub struct Builder {
     ids: Vec<[u8; 16]>,
+    rows: Vec<Place>,
     lengths: Vec<u32>,
     places: HashMap<Box<[u8]>, usize>,
     lists: Vec<Vec<Posting>>,
@@ -16,9 +18,10 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Begins a memory, whose id is above those before; its length is in halves of a word.
-    pub fn memory(&mut self, id: [u8; 16], length: u32) {
+    /// Begins a memory, whose id is above those before, and whose row is at that place; its length is in halves of a word.
+    pub fn memory(&mut self, id: [u8; 16], place: Place, length: u32) {
         self.ids.push(id);
+        self.rows.push(place);
         self.lengths.push(length);
     }
 
@@ -70,7 +73,7 @@ impl Builder {
     /// # Errors
     /// A page could not be stored.
     pub fn write<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        write_documents(sink, &self.ids, &self.lengths)?;
+        write_documents(sink, &self.ids, &self.rows, &self.lengths)?;
         let mut lexemes: Vec<(&[u8], usize)> =
             self.places.iter().map(|(lexeme, place)| (&lexeme[..], *place)).collect();
         lexemes.sort_unstable();

@@ -300,8 +300,9 @@ pub struct Cursor {
     open: Option<Chunk>,
     /// Where the next block to look at is.
     block: usize,
-    /// The block that is taken apart, of the open page.
+    /// The block that is taken apart, of the open page, and the one of which at least the numbers are.
     decoded: Option<usize>,
+    numbered: Option<usize>,
     postings: Decoded,
 }
 
@@ -309,7 +310,15 @@ impl Cursor {
     /// At the front of a list.
     #[must_use]
     pub fn new(list: List) -> Self {
-        Self { list, page: 0, open: None, block: 0, decoded: None, postings: Decoded::default() }
+        Self {
+            list,
+            page: 0,
+            open: None,
+            block: 0,
+            decoded: None,
+            numbered: None,
+            postings: Decoded::default(),
+        }
     }
 
     /// The list.
@@ -318,28 +327,26 @@ impl Cursor {
         &self.list
     }
 
-    /// The numbers and impacts that bound what lies from `from` up to `to`, without reading a page; nothing where
-    /// there is nothing. For a short list, of exactly what is there.
-    #[must_use]
-    pub fn impacts(&self, from: u32, to: u32) -> Vec<Impact> {
-        match &self.list {
-            List::Short(short) => short
-                .iter()
-                .filter(|(posting, _)| (from..to).contains(&posting.ordinal))
-                .map(|(posting, length)| Impact { halves: posting.halves, length: *length })
-                .collect(),
-            List::Inline(chunk) => over(chunk.blocks.iter().map(|block| &block.skip), from, to),
-            List::Paged(_, known) => {
-                // Of the page that is open, more is known.
-                let open = self.open.as_ref().filter(|_| {
-                    let begin = self.page.checked_sub(1).map_or(0, |before| known[before].end);
-                    begin <= from && to <= known[self.page].end
-                });
-                match open {
-                    Some(chunk) => over(chunk.blocks.iter().map(|block| &block.skip), from, to),
-                    None => over(known.iter(), from, to),
-                }
+    /// The most that a posting from `from` up to `to` can be worth, by what is known without reading a page; 0 where there is
+    /// nothing. `worth` says it of what bounds a part of the list; a short list is bounded by exactly what is there. Calls must
+    /// not go backwards.
+    pub fn bound(&self, from: u32, to: u32, mut worth: impl FnMut(&[Impact]) -> f64) -> f64 {
+        let known = match &self.list {
+            List::Short(short) => {
+                let at = short.partition_point(|(posting, _)| posting.ordinal < from);
+                let here = short[at..].iter().take_while(|(posting, _)| posting.ordinal < to);
+                let impact =
+                    |(posting, length): &(Posting, u32)| Impact { halves: posting.halves, length: *length };
+                return here.map(|one| worth(&[impact(one)])).fold(0.0, f64::max);
             }
+            List::Inline(chunk) => return over(chunk.known_from(self.block), from, to, worth),
+            List::Paged(_, known) => known,
+        };
+        let begin = self.page.checked_sub(1).map_or(0, |before| known[before].end);
+        // Of the page that is open, more is known.
+        match self.open.as_ref().filter(|_| begin <= from && to <= known[self.page].end) {
+            Some(chunk) => over(chunk.known_from(self.block), from, to, worth),
+            None => over((begin, known[self.page..].iter()), from, to, worth),
         }
     }
 
@@ -414,9 +421,62 @@ impl Cursor {
         if !self.turn_to(lists, ordinal)? {
             return Ok(0);
         }
-        self.decode()?;
-        let found = self.postings.ordinals.binary_search(&ordinal);
-        Ok(found.ok().and_then(|at| self.postings.halves.get(at)).copied().unwrap_or(0))
+        if self.numbered != Some(self.block) {
+            let mut ordinals = std::mem::take(&mut self.postings.ordinals);
+            self.chunk().ok_or(Damaged)?.numbers(self.block, &mut ordinals)?;
+            self.postings.ordinals = ordinals;
+            (self.numbered, self.decoded) = (Some(self.block), None);
+        }
+        match self.postings.ordinals.binary_search(&ordinal) {
+            Ok(place) => Ok(self.chunk().ok_or(Damaged)?.halves(self.block, place)?),
+            Err(_) => Ok(0),
+        }
+    }
+
+    /// The postings of a short list, with the lengths of their memories.
+    #[must_use]
+    pub fn short(&self) -> Option<&Rc<[(Posting, u32)]>> {
+        match &self.list {
+            List::Short(short) => Some(short),
+            _ => None,
+        }
+    }
+
+    /// Shows to `each`, block by block from the front, the postings of a list in blocks, with what bounds them; `wanted` says of
+    /// what bounds a page, and then a block, whether to read it.
+    ///
+    /// # Errors
+    /// A page is damaged, or could not be read.
+    pub fn blocks<L: Lists, S>(
+        &mut self,
+        lists: &mut L,
+        state: &mut S,
+        wanted: impl Fn(&S, &[Impact]) -> bool,
+        mut each: impl FnMut(&mut S, &mut L, &Decoded, &[Impact]) -> Result<(), L::Error>,
+    ) -> Result<(), L::Error> {
+        let mut from = 0;
+        loop {
+            if let List::Paged(_, known) = &self.list {
+                let here = known.partition_point(|page| page.end <= from);
+                let rest = known[here..].iter().position(|page| wanted(state, &page.impacts));
+                let Some(page) = rest.map(|skipped| here + skipped) else { return Ok(()) };
+                from = from.max(page.checked_sub(1).map_or(0, |before| known[before].end));
+            }
+            if !self.turn_to(lists, from)? {
+                return Ok(());
+            }
+            let Some(block) = self.chunk().and_then(|chunk| chunk.blocks.get(self.block)) else {
+                return Ok(());
+            };
+            from = block.skip.end;
+            if wanted(state, &block.skip.impacts) {
+                self.decode()?;
+                let Some(block) = self.chunk().and_then(|chunk| chunk.blocks.get(self.block)) else {
+                    return Ok(());
+                };
+                each(state, lists, &self.postings, &block.skip.impacts)?;
+            }
+        }
     }
 
     fn chunk(&self) -> Option<&Chunk> {
@@ -438,7 +498,7 @@ impl Cursor {
                 let last = first + known.len() as u32 - 1;
                 let chunk = Chunk::open(lists.postings(first + page as u32, last)?, base)?;
                 self.open = Some(chunk);
-                (self.page, self.block, self.decoded) = (page, 0, None);
+                (self.page, self.block, self.decoded, self.numbered) = (page, 0, None, None);
             }
         }
         let Some(chunk) = self.chunk() else { return Ok(false) };
@@ -458,23 +518,28 @@ impl Cursor {
         let mut postings = std::mem::take(&mut self.postings);
         self.chunk().ok_or(Damaged)?.decode(self.block, &mut postings)?;
         self.postings = postings;
-        self.decoded = Some(self.block);
+        (self.decoded, self.numbered) = (Some(self.block), Some(self.block));
         Ok(())
     }
 }
 
-/// The impacts of those parts of a list that may reach into an interval.
-fn over<'a>(parts: impl Iterator<Item = &'a Skip>, from: u32, to: u32) -> Vec<Impact> {
-    let mut begin = 0;
-    let mut impacts = Vec::new();
+/// The most that those parts of a list can be worth that may reach into an interval; with where the first of them begins.
+fn over<'a>(
+    (begin, parts): (u32, impl Iterator<Item = &'a Skip>),
+    from: u32,
+    to: u32,
+    mut worth: impl FnMut(&[Impact]) -> f64,
+) -> f64 {
+    let mut begin = begin;
+    let mut most = 0.0;
     for part in parts {
         if begin >= to {
             break;
         }
         if part.end > from {
-            impacts.extend_from_slice(&part.impacts);
+            most = f64::max(most, worth(&part.impacts));
         }
         begin = part.end;
     }
-    impacts
+    most
 }

@@ -2,6 +2,7 @@
 
 use super::dictionary::{Lists, Record, Records, Writer};
 use super::page::{Sink, write_documents};
+use super::place::Place;
 use super::{Damaged, Posting};
 use std::collections::VecDeque;
 
@@ -41,11 +42,14 @@ pub trait Stored: Lists {
     fn dictionary(&mut self, number: u32) -> Result<Option<Vec<u8>>, Self::Error>;
 }
 
-/// The memories of a segment: ids in order, their lengths, and the numbers of those that are dead, in order.
+/// The memories of a segment: ids in order, where their rows were, their lengths, and the numbers of those that are dead,
+/// in order.
 #[derive(Debug, Default)]
 pub struct Members {
     /// The ids.
     pub ids: Vec<[u8; 16]>,
+    /// Where their rows were.
+    pub places: Vec<Place>,
     /// Their lengths, in halves.
     pub lengths: Vec<u32>,
     /// The numbers of the dead.
@@ -57,6 +61,8 @@ pub struct Members {
 pub struct Joined {
     /// The ids, in order.
     pub ids: Vec<[u8; 16]>,
+    /// Where their rows were.
+    pub places: Vec<Place>,
     /// Their lengths, in halves.
     pub lengths: Vec<u32>,
     /// For each segment: the new number of each of its memories that lives on.
@@ -78,13 +84,14 @@ impl Joined {
         }
         all.sort_unstable();
         let maps = parts.iter().map(|members| vec![None; members.ids.len()]).collect();
-        let mut joined = Self { ids: Vec::new(), lengths: Vec::new(), maps };
+        let mut joined = Self { maps, ..Self::default() };
         for (id, part, at) in all {
             if joined.ids.last() == Some(&id) {
                 continue;
             }
             joined.maps[part][at] = Some(joined.ids.len() as u32);
             joined.ids.push(id);
+            joined.places.push(parts[part].places.get(at).copied().unwrap_or(Place::NOWHERE));
             joined.lengths.push(parts[part].lengths.get(at).copied().unwrap_or_default());
         }
         joined
@@ -124,7 +131,7 @@ pub fn merge<S: Stored, K: Sink<Error = S::Error>>(
     if parts.len() != joined.maps.len() {
         return Err(Damaged.into());
     }
-    write_documents(sink, &joined.ids, &joined.lengths)?;
+    write_documents(sink, &joined.ids, &joined.places, &joined.lengths)?;
     let mut writer = Writer::new(sink, &joined.lengths);
     let mut all: Vec<Lexemes<S>> =
         parts.iter_mut().map(|stored| Lexemes { stored, next_page: 0, waiting: VecDeque::new() }).collect();

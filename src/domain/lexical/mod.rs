@@ -12,6 +12,7 @@ pub mod dictionary;
 pub mod guide;
 pub mod merge;
 pub mod page;
+pub mod place;
 pub mod scoring;
 pub mod topk;
 

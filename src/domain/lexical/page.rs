@@ -3,23 +3,24 @@
 use super::Damaged;
 use super::bits::{Reader, at, pack, packed_bytes, put_varint, width};
 use super::guide::Guide;
+use super::place::{PLACE, Place};
 use std::rc::Rc;
 
 /// Bytes of a page before another is begun.
 pub const PAGE_BYTES: usize = 3900;
-/// Ids in a page: sixteen bytes each.
-pub const IDS: usize = 240;
+/// Memories in a page of ids: an id of sixteen bytes each, and a place.
+pub const IDS: usize = 177;
 /// Lengths in a page, and memories of one window of a search.
 pub const WINDOW: usize = 2048;
 
 /// What a page holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Lexemes, in order, with what is known of their lists, or the list itself where it is short.
     Dictionary,
     /// A part of a long list.
     Postings,
-    /// The ids of the memories, in order of their numbers, which is their own.
+    /// The ids of the memories, in order of their numbers, which is their own; behind them where their rows were.
     Ids,
     /// The lengths of the memories, in order of their numbers.
     Lengths,
@@ -75,13 +76,20 @@ pub trait Sink {
 ///
 /// # Errors
 /// A page could not be stored.
-pub fn write_documents<S: Sink>(sink: &mut S, ids: &[[u8; 16]], lengths: &[u32]) -> Result<(), S::Error> {
+pub fn write_documents<S: Sink>(
+    sink: &mut S,
+    ids: &[[u8; 16]],
+    places: &[Place],
+    lengths: &[u32],
+) -> Result<(), S::Error> {
     let mut guide = Guide::new(Kind::IdsGuide);
-    for (number, some) in (0u32..).zip(ids.chunks(IDS)) {
+    for ((number, some), places) in (0u32..).zip(ids.chunks(IDS)).zip(places.chunks(IDS)) {
         if let Some(first) = some.first() {
             guide.add(sink, first)?;
         }
-        sink.page(Kind::Ids, number, None, some.concat())?;
+        let mut body = some.concat();
+        body.extend(places.iter().flat_map(|place| place.to_bytes()));
+        sink.page(Kind::Ids, number, None, body)?;
     }
     guide.flush(sink)?;
     for (number, some) in (0u32..).zip(lengths.chunks(WINDOW)) {
@@ -142,13 +150,39 @@ impl Lengths {
     }
 }
 
-/// The ids in a page.
-///
-/// # Errors
-/// The page is damaged.
-pub fn ids(page: &[u8]) -> Result<&[[u8; 16]], Damaged> {
-    let (ids, rest) = page.as_chunks::<16>();
-    if rest.is_empty() { Ok(ids) } else { Err(Damaged) }
+/// The ids in a page, and where the row of each was.
+#[derive(Debug, Clone, Copy)]
+pub struct Ids<'a> {
+    /// The ids, rising.
+    pub ids: &'a [[u8; 16]],
+    places: &'a [[u8; PLACE]],
+}
+
+impl<'a> Ids<'a> {
+    /// Those of a page.
+    ///
+    /// # Errors
+    /// The page is damaged.
+    pub fn open(page: &'a [u8]) -> Result<Self, Damaged> {
+        let count = page.len() / (16 + PLACE);
+        let (ids, places) = page.split_at_checked(count * 16).ok_or(Damaged)?;
+        let ((ids, _), (places, rest)) = (ids.as_chunks::<16>(), places.as_chunks::<PLACE>());
+        if rest.is_empty() && places.len() == ids.len() { Ok(Self { ids, places }) } else { Err(Damaged) }
+    }
+
+    /// The memory at a place of the page, and where its row was.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get(&self, at: usize) -> Result<([u8; 16], Place), Damaged> {
+        let (id, place) = self.ids.get(at).zip(self.places.get(at)).ok_or(Damaged)?;
+        Ok((*id, Place::from_bytes(*place)))
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = ([u8; 16], Place)> + use<'a> {
+        self.ids.iter().zip(self.places).map(|(id, place)| (*id, Place::from_bytes(*place)))
+    }
 }
 
 /// The number of the memory with this id, which is in the page if it is in the segment.
@@ -156,7 +190,7 @@ pub fn ids(page: &[u8]) -> Result<&[[u8; 16]], Damaged> {
 /// # Errors
 /// The page is damaged.
 pub fn ordinal_of(page: &[u8], number: u32, id: &[u8; 16]) -> Result<Option<u32>, Damaged> {
-    Ok(ids(page)?.binary_search(id).ok().map(|at| number * IDS as u32 + at as u32))
+    Ok(Ids::open(page)?.ids.binary_search(id).ok().map(|at| number * IDS as u32 + at as u32))
 }
 
 #[cfg(test)]
@@ -198,13 +232,15 @@ pub(super) mod tests {
         fn memories_are_found_by_id(count in 0usize..1000, longest in any::<u32>()) {
             let ids: Vec<[u8; 16]> = (0..count).map(|n| (n as u128 * 7 + 3).to_be_bytes()).collect();
             let all: Vec<u32> = (0..count).map(|n| if n == 5 { longest } else { n as u32 * 31 % 911 }).collect();
+            let places: Vec<Place> = (0..count as u32).map(|n| Place { block: n * 65_537, line: n as u16 + 1 }).collect();
             let mut pages = Pages::default();
-            write_documents(&mut pages, &ids, &all).unwrap();
+            write_documents(&mut pages, &ids, &places, &all).unwrap();
             for (n, id) in ids.iter().enumerate() {
                 let number = (n / IDS) as u32;
                 let page = &pages.bodies[&(Kind::Ids, number)];
                 prop_assert_eq!(ordinal_of(page, number, id), Ok(Some(n as u32)));
                 prop_assert_eq!(ordinal_of(page, number, &[0xFF; 16]), Ok(None));
+                prop_assert_eq!(Ids::open(page).unwrap().get(n % IDS), Ok((*id, places[n])));
                 let page = pages.bodies[&(Kind::Lengths, (n / WINDOW) as u32)][..].into();
                 prop_assert_eq!(Lengths::open(page).unwrap().get(n % WINDOW), Ok(all[n]));
                 let guide = &pages.bodies[&(Kind::IdsGuide, (n / IDS / 216) as u32)];

@@ -7,7 +7,8 @@ use super::dictionary::{Cursor, Lists, lookup};
 use super::guide::page_of;
 use super::merge::{Joined, Members, SEGMENT_MEMORIES, Stored, due, merge};
 use super::page::tests::Pages;
-use super::page::{Kind, Lengths, WINDOW};
+use super::page::{Ids, Kind, Lengths, WINDOW};
+use super::place::Place;
 use super::scoring::Norms;
 use super::topk::{Best, Candidate, Source, Term, count_in, score, search};
 use crate::domain::search::bm25::Corpus;
@@ -90,6 +91,10 @@ fn id(key: u64) -> [u8; 16] {
     u128::from(key).to_be_bytes()
 }
 
+fn place(key: u64) -> Place {
+    Place { block: key as u32 + 3, line: 1 + key as u16 % 7 }
+}
+
 fn word(n: u64) -> String {
     format!("word{n:03}")
 }
@@ -101,13 +106,17 @@ fn length(words: &BTreeMap<u64, u32>) -> u32 {
 fn shelf(texts: &Texts) -> (Shelf, Members) {
     let mut builder = Builder::default();
     for (key, words) in texts {
-        builder.memory(id(*key), length(words));
+        builder.memory(id(*key), place(*key), length(words));
         words.iter().for_each(|(n, halves)| builder.lexeme(word(*n).as_bytes(), *halves));
     }
     let mut shelf = Shelf::default();
     builder.write(&mut shelf.pages).unwrap();
-    let members =
-        Members { ids: builder.ids().to_vec(), lengths: builder.lengths().to_vec(), dead: Vec::new() };
+    let members = Members {
+        ids: builder.ids().to_vec(),
+        places: texts.iter().map(|(key, _)| place(*key)).collect(),
+        lengths: builder.lengths().to_vec(),
+        dead: Vec::new(),
+    };
     (shelf, members)
 }
 
@@ -253,6 +262,7 @@ proptest! {
     #[test]
     fn any_page_is_read_or_refused(page in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = lookup(&page, b"word");
+        let _ = Ids::open(&page).map(|ids| ids.all().count());
         let _ = Lengths::open(page.into()).map(|lengths| lengths.all());
     }
 }

@@ -150,8 +150,14 @@ pub fn search<S: Source>(
     is_dead: impl Fn(u32) -> bool,
     best: &mut Best,
 ) -> Result<u64, S::Error> {
-    // Sums are rounded differently in another order; of a single term there is nothing to sum.
-    let slack = if terms.len() == 1 { 1.0 } else { 1.0 + 1e-9 };
+    if terms.iter().all(|term| term.cursor.short().is_some()) {
+        return Ok(search_short(terms, norms, is_dead, best));
+    }
+    if let [term] = terms {
+        return search_one(source, term, norms, is_dead, best);
+    }
+    // Sums are rounded differently in another order.
+    let slack = 1.0 + 1e-9;
     let mut gathered = Gathered::new(terms.len());
     let mut bounds = vec![0.0; terms.len()];
     let mut order: Vec<usize> = Vec::with_capacity(terms.len());
@@ -167,7 +173,7 @@ pub fn search<S: Source>(
         at = to;
         order.clear();
         for (number, term) in terms.iter().enumerate() {
-            bounds[number] = norms.bound(term.weight, &term.cursor.impacts(from, to));
+            bounds[number] = term.cursor.bound(from, to, |impacts| norms.bound(term.weight, impacts));
             if bounds[number] > 0.0 {
                 order.push(number);
             }
@@ -244,6 +250,77 @@ pub fn search<S: Source>(
             }
         }
     }
+    Ok(scored)
+}
+
+/// [`search`] where all lists are short: their memories one by one.
+fn search_short(terms: &[Term], norms: &Norms, is_dead: impl Fn(u32) -> bool, best: &mut Best) -> u64 {
+    let mut rests: Vec<(f64, &[(Posting, u32)])> =
+        terms.iter().filter_map(|term| Some((term.weight, &term.cursor.short()?[..]))).collect();
+    let mut scored = 0;
+    while let Some(ordinal) =
+        rests.iter().filter_map(|(_, rest)| rest.first().map(|(posting, _)| posting.ordinal)).min()
+    {
+        let mut score = 0.0;
+        for (weight, rest) in &mut rests {
+            if let [(posting, length), after @ ..] = *rest
+                && posting.ordinal == ordinal
+            {
+                score += Norms::part(*weight, posting.halves, norms.norm(*length));
+                *rest = after;
+            }
+        }
+        if !best.refuses(score) && !is_dead(ordinal) {
+            scored += 1;
+            best.offer(Candidate { score, ordinal });
+        }
+    }
+    scored
+}
+
+/// [`search`] for one term whose list is in blocks.
+fn search_one<S: Source>(
+    source: &mut S,
+    term: &mut Term,
+    norms: &Norms,
+    is_dead: impl Fn(u32) -> bool,
+    best: &mut Best,
+) -> Result<u64, S::Error> {
+    let Term { weight, cursor } = term;
+    let weight = *weight;
+    let mut scored = 0;
+    let mut open: Option<(u32, Lengths)> = None;
+    cursor.blocks(
+        source,
+        best,
+        |best, impacts| !best.refuses(norms.bound(weight, impacts)),
+        |best, source, postings, impacts| {
+            // None of the block is shorter: most have too few occurrences for any length.
+            let shortest = norms.norm(impacts.iter().map(|impact| impact.length).min().unwrap_or(0));
+            let mut hopeless = 0;
+            for (ordinal, halves) in postings.ordinals.iter().zip(&postings.halves) {
+                if *halves <= hopeless {
+                    continue;
+                }
+                if best.refuses(Norms::part(weight, *halves, shortest)) {
+                    hopeless = *halves;
+                    continue;
+                }
+                let window = ordinal / WINDOW as u32;
+                let lengths = match &open {
+                    Some((number, lengths)) if *number == window => lengths,
+                    _ => &open.insert((window, source.lengths(window)?)).1,
+                };
+                let norm = norms.norm(lengths.get(*ordinal as usize % WINDOW)?);
+                let score = Norms::part(weight, *halves, norm);
+                if !best.refuses(score) && !is_dead(*ordinal) {
+                    scored += 1;
+                    best.offer(Candidate { score, ordinal: *ordinal });
+                }
+            }
+            Ok(())
+        },
+    )?;
     Ok(scored)
 }
 

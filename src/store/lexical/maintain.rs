@@ -6,10 +6,13 @@ use super::{Segment, distances, litter, segments};
 use crate::domain::lexical::build::Builder;
 use crate::domain::lexical::merge::{Joined, Members, due, merge};
 use crate::domain::lexical::page::Sink;
+use crate::domain::lexical::place::Place;
 use crate::domain::search::lexeme::TAG_BYTES;
 use crate::error::{Error, Result};
 use crate::statement;
+use crate::store::keyed::{Key, Open, Tables};
 use crate::store::owner;
+use crate::store::point::BY_ID;
 use crate::store::session::Session;
 use crate::store::spi::arg;
 use crate::store::tsvector::TsVector;
@@ -199,6 +202,7 @@ impl Taken {
     fn portion(&mut self, session: &Session, most: i64, turn: &mut Turn) -> Result<i64> {
         let behind = self.last;
         let mut count = 0;
+        let memories = Tables::here().and_then(|tables| tables.open(&BY_ID));
         let args = [arg(session.space()), arg(most), arg(pgrx::Uuid::from_bytes(behind))];
         let rows = session.db().run(&TAKE, &args)?;
         for row in rows.iter() {
@@ -216,7 +220,13 @@ impl Taken {
                     self.changed.push(id);
                 }
                 match row.get::<i64>(4) {
-                    Some(length) => self.builder.memory(id, u32::try_from(length).unwrap_or(u32::MAX)),
+                    Some(length) => {
+                        let place = match &memories {
+                            Some(memories) => place_of(session, memories, &id)?,
+                            None => Place::NOWHERE,
+                        };
+                        self.builder.memory(id, place, u32::try_from(length).unwrap_or(u32::MAX));
+                    }
                     None => turn.removed += 1,
                 }
             }
@@ -230,6 +240,18 @@ impl Taken {
         rows.free();
         Ok(count)
     }
+}
+
+/// Where the row of a memory is now.
+fn place_of(session: &Session, memories: &Open, id: &[u8; 16]) -> Result<Place> {
+    let mut place = Place::NOWHERE;
+    session.db().under_snapshot(|snapshot| {
+        memories.rows(snapshot, &[Key::Text(session.space()), Key::Uuid(id)], |found| {
+            place = found.place();
+            Ok(false)
+        })
+    })?;
+    Ok(place)
 }
 
 /// Marks memories as dead in the segments that hold them as they were.

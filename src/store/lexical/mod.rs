@@ -1,6 +1,7 @@
 //! The lexical index in its tables: which segments there are, and their pages. What is in them is the domain's.
 
 pub mod erase;
+mod kept;
 pub mod litter;
 pub mod maintain;
 pub mod pages;

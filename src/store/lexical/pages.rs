@@ -1,15 +1,17 @@
 //! Reads and writes the pages of segments.
 
 use super::Segment;
+use super::kept::{Guides, Kept};
 use crate::domain::lexical::Damaged;
 use crate::domain::lexical::dictionary::Lists;
 use crate::domain::lexical::guide::{first_key, page_of};
 use crate::domain::lexical::merge::{Members, Stored};
-use crate::domain::lexical::page::{self, IDS, Kind, Lengths, Sink};
+use crate::domain::lexical::page::{self, IDS, Ids, Kind, Lengths, Sink};
 use crate::domain::lexical::topk::Source;
 use crate::error::{Error, Result};
 use crate::statement;
 use crate::store::keyed::{Key, Keyed, Kind as Column, need};
+use crate::store::places;
 use crate::store::reading::{Asked, From, Is, Reading, Table, require};
 use crate::store::session::Session;
 use crate::store::spi::arg;
@@ -104,18 +106,22 @@ pub struct Hit {
 pub struct Pages<'a> {
     session: &'a Session<'a>,
     open: Option<(Table, Table)>,
+    /// What earlier calls have read, and later ones may need.
+    kept: Rc<Kept>,
 }
 
 impl<'a> Pages<'a> {
     /// By statements, each under a snapshot of its own: for what writes.
     pub fn by_statement(session: &'a Session<'a>) -> Self {
-        Self { session, open: None }
+        Self { session, open: None, kept: Rc::default() }
     }
 
-    /// By key, under the one snapshot of a call that reads; none where that cannot be.
-    pub fn by_key(session: &'a Session<'a>, reading: Reading) -> Option<Self> {
+    /// By key, under the one snapshot of a call that reads; none where that cannot be. What is kept was read under a snapshot
+    /// that saw the same.
+    pub fn by_key(session: &'a Session<'a>, reading: Reading, kept: Rc<Kept>) -> Option<Self> {
         let open = reading.open(&BY_FIRST).zip(reading.open(&BY_NUMBER))?;
-        Some(Self { session, open: Some(open) })
+        kept.begin();
+        Some(Self { session, open: Some(open), kept })
     }
 
     /// Whether they are read by key.
@@ -170,6 +176,15 @@ impl<'a> Pages<'a> {
             return Ok(());
         };
         for segment in segments {
+            if self.kept.is_settled() {
+                let guides = self.all_guides(*segment, kind)?;
+                for (place, key) in keys.iter().enumerate() {
+                    if let Some(guide) = guide_of(&guides, key) {
+                        each(*segment, place, guide)?;
+                    }
+                }
+                continue;
+            }
             for (place, key) in keys.iter().enumerate() {
                 let mut asked = self.asked(*segment, kind);
                 asked.push(Asked { column: 3, is: Is::AtMost, key: Key::Bytes(key) });
@@ -181,6 +196,21 @@ impl<'a> Pages<'a> {
             }
         }
         Ok(())
+    }
+
+    /// All guides of a kind that a segment has: they are few.
+    fn all_guides(&self, segment: i64, kind: Kind) -> Result<Guides> {
+        if let Some(guides) = self.kept.guides(segment, kind) {
+            return Ok(guides);
+        }
+        let mut guides: Vec<Vec<u8>> = Vec::new();
+        self.some(segment, kind, 0, u32::MAX, |_, page| {
+            guides.push(page.to_vec());
+            Ok(())
+        })?;
+        let guides = Guides::from(guides);
+        self.kept.keep_guides(segment, kind, guides.clone());
+        Ok(guides)
     }
 
     /// Shows the pages from one number to another, in order.
@@ -237,20 +267,42 @@ impl<'a> Pages<'a> {
             }
             return Ok(());
         };
-        for number in numbers {
-            let keys = [
-                Key::Text(self.session.space()),
-                Key::Int8(segment),
-                Key::Int2(kind.code()),
-                Key::Int4(int(*number)),
-            ];
-            let readable = by_number.rows(&keys, |found| {
-                each(*number, need(found.bytea(4))?)?;
-                Ok(false)
+        numbers.iter().try_for_each(|number| self.one(by_number, segment, kind, *number, &mut each))
+    }
+
+    /// Shows a page, from where it was seen before, or else by its key.
+    fn one(
+        &self,
+        by_number: &Table,
+        segment: i64,
+        kind: Kind,
+        number: u32,
+        mut each: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let space = self.session.space();
+        let key = places::page_key(space, segment, kind.code(), number);
+        if let Some(place) = places::page(key) {
+            let shown = by_number.at(place, |found| {
+                let is_it = found.int4(3) == Some(int(number))
+                    && found.int2(2) == Some(kind.code())
+                    && found.int8(1) == Some(segment)
+                    && found.text(0) == Some(space);
+                if is_it {
+                    each(number, need(found.bytea(4))?)?;
+                }
+                Ok(is_it)
             })?;
-            require(readable)?;
+            if shown == Some(true) {
+                return Ok(());
+            }
         }
-        Ok(())
+        let keys = [Key::Text(space), Key::Int8(segment), Key::Int2(kind.code()), Key::Int4(int(number))];
+        let readable = by_number.rows(&keys, |found| {
+            places::note_page(key, found.place());
+            each(number, need(found.bytea(4))?)?;
+            Ok(false)
+        })?;
+        require(readable)
     }
 
     fn asked(&self, segment: i64, kind: Kind) -> Vec<Asked<'_>> {
@@ -291,11 +343,13 @@ impl<'a> Reader<'a> {
         let mut found = vec![[0; 16]; ordinals.len()];
         let mut rest = &order[..];
         self.pages.chosen(self.segment, Kind::Ids, &numbers, |number, page| {
-            let ids = page::ids(page)?;
+            let ids = Ids::open(page)?;
             while let [place, after @ ..] = rest
                 && ordinals[*place] / IDS as u32 == number
             {
-                found[*place] = *ids.get(ordinals[*place] as usize % IDS).ok_or(Damaged)?;
+                let (id, row) = ids.get(ordinals[*place] as usize % IDS)?;
+                places::hint_memory(&id, row);
+                found[*place] = id;
                 rest = after;
             }
             Ok(())
@@ -311,12 +365,7 @@ impl<'a> Reader<'a> {
         if here.is_empty() {
             return Ok(Vec::new());
         }
-        // All guides together are few pages.
-        let mut guides: Vec<Vec<u8>> = Vec::new();
-        self.pages.some(self.segment, Kind::IdsGuide, 0, u32::MAX, |_, page| {
-            guides.push(page.to_vec());
-            Ok(())
-        })?;
+        let guides = self.pages.all_guides(self.segment, Kind::IdsGuide)?;
         let mut numbers = Vec::with_capacity(here.len());
         let mut at = 0;
         for id in here {
@@ -329,7 +378,7 @@ impl<'a> Reader<'a> {
         let mut found = Vec::with_capacity(here.len());
         let mut rest = here;
         self.pages.chosen(self.segment, Kind::Ids, &numbers, |number, page| {
-            rest = take_here(number, page::ids(page)?, rest, &mut found);
+            rest = take_here(number, Ids::open(page)?.ids, rest, &mut found);
             Ok(())
         })?;
         Ok(found)
@@ -339,7 +388,10 @@ impl<'a> Reader<'a> {
     pub fn members(&self, dead: Vec<u32>) -> Result<Members> {
         let mut members = Members { dead, ..Members::default() };
         self.pages.some(self.segment, Kind::Ids, 0, u32::MAX, |_, page| {
-            members.ids.extend_from_slice(page::ids(page)?);
+            for (id, place) in Ids::open(page)?.all() {
+                members.ids.push(id);
+                members.places.push(place);
+            }
             Ok(())
         })?;
         self.pages.some(self.segment, Kind::Lengths, 0, u32::MAX, |_, page| {
@@ -388,15 +440,27 @@ impl Lists for Reader<'_> {
 
 impl Source for Reader<'_> {
     fn lengths(&mut self, window: u32) -> Result<Lengths> {
+        if let Some(lengths) = self.pages.kept.lengths(self.segment, window) {
+            return Ok(lengths);
+        }
         if !self.lengths.contains_key(&window) {
             let (lengths, last) = (&mut self.lengths, window.saturating_add(AHEAD - 1));
+            let kept = &self.pages.kept;
             self.pages.some(self.segment, Kind::Lengths, window, last, |number, page| {
-                lengths.insert(number, Lengths::open(page.into())?);
+                let page = Lengths::open(page.into())?;
+                kept.keep_lengths(self.segment, number, &page);
+                lengths.insert(number, page);
                 Ok(())
             })?;
         }
         self.lengths.get(&window).cloned().ok_or_else(|| Damaged.into())
     }
+}
+
+/// The one of some guides that guides to a key, if one does.
+fn guide_of<'b>(guides: &'b [Vec<u8>], key: &[u8]) -> Option<&'b Vec<u8>> {
+    let after = guides.partition_point(|guide| first_key(guide).is_none_or(|first| first <= key));
+    guides.get(after.checked_sub(1)?)
 }
 
 /// The pages of a segment that is read once, from its front: none is kept.

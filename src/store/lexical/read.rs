@@ -1,5 +1,6 @@
 //! Searches the lexical index: what of it lives under the caller's snapshot, and the best of that.
 
+use super::kept::Kept;
 use super::pages::{Pages, Reader, locate};
 use super::{Segment, segments};
 use crate::domain::lexical::Damaged;
@@ -98,6 +99,8 @@ struct Directory {
     waiting: Vec<([u8; 16], bool)>,
     /// How many entries these have.
     entries: u64,
+    /// Pages of the segments.
+    pages: Rc<Kept>,
 }
 
 thread_local! {
@@ -109,8 +112,12 @@ impl Directory {
     fn read(session: &Session, reading: Reading) -> Result<Option<Self>> {
         let tables = reading.open(&super::BY_SPACE).zip(reading.open(&TAIL_BY_KEY));
         let Some((directory, tail)) = tables else { return Ok(None) };
-        let mut read =
-            Self { segments: super::segments_by_key(session, &directory)?, waiting: Vec::new(), entries: 0 };
+        let mut read = Self {
+            segments: super::segments_by_key(session, &directory)?,
+            waiting: Vec::new(),
+            entries: 0,
+            pages: Rc::default(),
+        };
         if read.segments.is_empty() {
             return Ok(Some(read));
         }
@@ -134,8 +141,10 @@ pub fn open<'a>(session: &'a Session<'a>, terms: &[String]) -> Result<Option<Ind
         None => None,
         Some(reading) => reading
             .kept(&DIRECTORIES, session.space(), || Directory::read(session, reading))?
-            .zip(Pages::by_key(session, reading))
-            .map(|(directory, pages)| (directory, pages, reading)),
+            .and_then(|directory| {
+                let pages = Pages::by_key(session, reading, directory.pages.clone())?;
+                Some((directory, pages, reading))
+            }),
     };
     let Some((directory, pages, reading)) = by_key else {
         return owner::by_index(|| by_statement(session, terms));
