@@ -60,12 +60,9 @@ pub fn decayed(confidence: f64, valid_from: &Stamp, now: &Stamp, pinned: bool) -
     confidence * (-days / HALF_LIFE_DAYS).exp2()
 }
 
-/// The same, of instants in microseconds.
-pub fn decayed_micros(confidence: f64, valid_from: i64, now: i64, pinned: bool) -> f64 {
-    if pinned {
-        return confidence;
-    }
-    let days = ((now as f64 - valid_from as f64) / 86_400e6).max(0.0);
+/// The same, of instants in microseconds: one that begins after now takes nothing.
+pub fn decayed_micros(confidence: f64, from: i64, now: i64) -> f64 {
+    let days = ((now as f64 - from as f64) / 86_400e6).max(0.0);
     confidence * (-days / HALF_LIFE_DAYS).exp2()
 }
 
@@ -143,8 +140,8 @@ mod tests {
         let now = Stamp::parse("2026-04-01T00:00:00Z").unwrap();
         let from = now.plus_seconds(-12_345_678);
         let exact = decayed(0.7, &from, &now, false);
-        assert!((decayed_micros(0.7, from.pg_micros(), now.pg_micros(), false) - exact).abs() < 1e-9);
-        assert_eq!(decayed_micros(0.7, i64::MIN, i64::MAX, true), 0.7);
+        assert!((decayed_micros(0.7, from.pg_micros(), now.pg_micros()) - exact).abs() < 1e-9);
+        assert_eq!(decayed_micros(0.7, i64::MAX, now.pg_micros()), 0.7);
     }
 
     #[test]

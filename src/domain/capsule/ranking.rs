@@ -119,11 +119,13 @@ pub fn fence(
     }
     best.cut();
     let Best { wanted, matched, strongest, kept, .. } = best;
+    let weight =
+        |seq: i64| standing.decay(seq).map_or(0.0, |decay| decayed_micros(decay.confidence, decay.from, now));
     let ranked = |one: Match| {
         let frame = standing.frame(one.seq)?;
         Some(Ranked {
             seq: one.seq,
-            weight: decayed_micros(frame.confidence, frame.valid_from, now, frame.pinned),
+            weight: weight(one.seq),
             matched: one.matched,
             score: (one.matched > 0).then_some(one.score),
             cosine: near.get(&one.seq).copied(),
@@ -134,7 +136,7 @@ pub fn fence(
         })
     };
     let mut ranking = Ranking {
-        rows: kept.into_iter().filter_map(ranked).collect(),
+        rows: heaviest(kept, wanted, weight).into_iter().filter_map(ranked).collect(),
         matched,
         by_text: by_words_too > 0,
         excluded,
@@ -191,6 +193,19 @@ impl Best {
             self.last = Some(last);
         }
     }
+}
+
+/// Leaves out those of the best by their words that are too light, where more stand equal than are wanted: what else has to be
+/// known of a capsule lies further away.
+fn heaviest(kept: Vec<Match>, wanted: usize, weight: impl Fn(i64) -> f64) -> Vec<Match> {
+    if wanted >= kept.len() || wanted == 0 {
+        return kept;
+    }
+    let mut weighed: Vec<(Match, f64)> = kept.into_iter().map(|one| (one, weight(one.seq))).collect();
+    let order = |a: &(Match, f64), b: &(Match, f64)| by_words(&a.0, &b.0).then_with(|| b.1.total_cmp(&a.1));
+    let last = *weighed.select_nth_unstable_by(wanted - 1, order).1;
+    weighed.retain(|one| order(one, &last) != Ordering::Greater);
+    weighed.into_iter().map(|(one, _)| one).collect()
 }
 
 /// The capsules nearest to the query's vector (CAP-RET-23). The window counts before the best are taken; who stands

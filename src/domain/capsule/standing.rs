@@ -49,6 +49,22 @@ pub struct Mark {
     place: u32,
 }
 
+/// What the weight of a capsule is computed of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decay {
+    /// 0 to 1.
+    pub confidence: f64,
+    /// From when on time takes of it; never, if it is pinned.
+    pub from: i64,
+}
+
+impl Decay {
+    fn of(frame: &Frame) -> Self {
+        let from = if frame.pinned { i64::MAX } else { frame.valid_from };
+        Self { confidence: frame.confidence, from }
+    }
+}
+
 /// How a capsule passes the fences, as far as neither the query nor the clock decide it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
@@ -98,6 +114,8 @@ impl Mark {
 pub struct Standing {
     frames: Vec<Option<Frame>>,
     marks: Vec<Mark>,
+    /// Of those that are marked.
+    decays: Vec<Decay>,
     /// The latest time from which a capsule holds that is marked as one that nothing stops.
     held_from: i64,
     places: Interned<Place>,
@@ -124,6 +142,15 @@ impl Standing {
         mark.copied().unwrap_or(Mark::UNKNOWN)
     }
 
+    /// What the weight of a capsule is computed of.
+    pub fn decay(&self, seq: i64) -> Option<Decay> {
+        let index = index(seq)?;
+        match self.marks.get(index)?.pass() {
+            Pass::Unknown => self.frames[index].as_ref().map(Decay::of),
+            _ => self.decays.get(index).copied(),
+        }
+    }
+
     /// Whether the marks hold: not when the clock was set back since.
     pub fn is_marked_for(&self, now: i64) -> bool {
         self.held_from <= now
@@ -142,7 +169,7 @@ impl Standing {
             if mark.pass() == Pass::Free {
                 self.held_from = self.held_from.max(frame.valid_from);
             }
-            self.marks[at] = mark;
+            (self.marks[at], self.decays[at]) = (mark, Decay::of(frame));
         }
     }
 
@@ -152,6 +179,7 @@ impl Standing {
         if index >= self.frames.len() {
             self.frames.resize(index + 1, None);
             self.marks.resize(index + 1, Mark::UNKNOWN);
+            self.decays.resize(index + 1, Decay { confidence: 0.0, from: 0 });
         }
         self.frames[index] = frame;
         self.marks[index] = Mark::UNKNOWN;
@@ -304,10 +332,15 @@ mod tests {
         assert_eq!((standing.mark(1, true).length, standing.mark(1, true).place()), (7, 0));
         assert_eq!(standing.mark(1, false).pass(), unknown);
         assert!(standing.is_marked_for(10) && !standing.is_marked_for(9));
+        assert_eq!(standing.decay(1), Some(Decay { confidence: 0.5, from: 10 }));
+        standing.frame_mut(1).unwrap().pinned = true;
         standing.frame_mut(1).unwrap().superseded = true;
         assert_eq!(passes(&standing)[0], unknown);
+        let pinned = Some(Decay { confidence: 0.5, from: i64::MAX });
+        assert_eq!((standing.decay(1), standing.decay(8)), (pinned, None));
         standing.mark_all(Some(&BTreeSet::from([1, 5, 99])), 13);
         assert_eq!(passes(&standing)[..5], [superseded, superseded, unknown, unknown, Pass::Free]);
         assert!(!standing.is_marked_for(12));
+        assert_eq!(standing.decay(1), pinned);
     }
 }

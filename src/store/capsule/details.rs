@@ -5,6 +5,7 @@ use super::point;
 use crate::domain::capsule::answer::Detail;
 use crate::domain::capsule::text::headline;
 use crate::error::Result;
+use crate::guc;
 use crate::statement;
 use crate::store::keyed::{Key, Keyed, Kind, need};
 use crate::store::owner::looking_up;
@@ -89,11 +90,16 @@ pub fn of(session: &Session, seqs: &[i64]) -> Result<HashMap<i64, Detail>> {
 fn by_key(space: &str, seqs: &[i64]) -> Result<Option<HashMap<i64, Detail>>> {
     let Some(reading) = Reading::now() else { return Ok(None) };
     let open = |keyed| reading.open(keyed);
-    let (Some(capsules), Some(contents), Some(epistemics), Some(anchors)) =
-        (open(&CAPSULE), open(&point::CONTENT), open(&point::EPISTEMIC), open(&ANCHOR))
+    let (Some(capsules), Some(contents), Some(epistemics)) =
+        (open(&CAPSULE), open(&point::CONTENT), open(&point::EPISTEMIC))
     else {
         return Ok(None);
     };
+    // Nobody asks for the hash of a file where none may be looked at.
+    let anchors = guc::capsule_file_root().and_then(|_| open(&ANCHOR));
+    if anchors.is_none() && guc::capsule_file_root().is_some() {
+        return Ok(None);
+    }
     // In most spaces nothing is said beside the capsules: one look says so.
     let mut any_epistemics = false;
     let mut readable = epistemics.rows(&[Key::Text(space)], |_| {
@@ -109,10 +115,12 @@ fn by_key(space: &str, seqs: &[i64]) -> Result<Option<HashMap<i64, Detail>>> {
             let (source, anchor) = (need(found.text(3))?, need(found.text(4))?);
             let file_hash = || {
                 let mut file_hash = None;
-                require(anchors.rows(&key, |found| {
-                    file_hash = found.text(2).map(str::to_owned);
-                    Ok(false)
-                })?)?;
+                if let Some(anchors) = &anchors {
+                    require(anchors.rows(&key, |found| {
+                        file_hash = found.text(2).map(str::to_owned);
+                        Ok(false)
+                    })?)?;
+                }
                 Ok(file_hash)
             };
             let (live, drift) = at_anchor(anchor, file_hash)?;

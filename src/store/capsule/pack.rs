@@ -98,7 +98,8 @@ pub fn pack(session: &Session, most: i64, rebuild: bool) -> Result<Turn> {
     let space = arg(session.space());
     let done = Turn { complete: true, ..Turn::default() };
     let behind = session.db().row(&BEHIND, &[space])?.map(|row| row.need::<bool>(1)).transpose()?;
-    if !(rebuild && behind.is_some()) && behind != Some(true) || !may_pack() {
+    let is_due = behind.is_some_and(|behind| behind || rebuild);
+    if !is_due || !may_pack() || !can_be_read(session)? {
         return Ok(done);
     }
     let Some(row) = session.db().row(&LOCK_NOW, &[space])? else {
@@ -139,8 +140,13 @@ fn may_pack() -> bool {
     unsafe { pgrx::pg_sys::XactIsoLevel <= pgrx::pg_sys::XACT_READ_COMMITTED as i32 }
 }
 
-/// The packs that are due for some tokens: of those that enough capsules hold which no pack knows. `None` where lists are not
-/// read by key: nobody would read the packs either.
+/// Whether lists are read by key: otherwise nobody would read the packs.
+fn can_be_read(session: &Session) -> Result<bool> {
+    session.db().under_snapshot(|_| Ok(Lists::open(session.space()).is_some()))
+}
+
+/// The packs that are due for some tokens: of those that enough capsules hold which no pack knows. `None` when lists are not
+/// read by key after all.
 fn due(session: &Session, tokens: &BTreeSet<String>) -> Result<Option<Vec<(String, Pack)>>> {
     session.db().under_snapshot(|_| {
         let Some(lists) = Lists::open(session.space()) else { return Ok(None) };
