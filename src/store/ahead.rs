@@ -4,6 +4,7 @@
 //! the next waits for memory most of the time: for a thousand vectors of 800 bytes, two thirds of it. So places are taken from
 //! the index some at once, and while a row is read, what the next ones need is on its way.
 
+use crate::domain::lexical::place::Place;
 use crate::error::Result;
 use pgrx::pg_sys;
 
@@ -30,6 +31,15 @@ pub struct Places {
 struct Page(*const u8);
 
 impl Places {
+    /// Some that are known.
+    pub fn known(places: &[Place]) -> Self {
+        let tid = |place: &Place| {
+            let (bi_hi, bi_lo) = ((place.block >> 16) as u16, place.block as u16);
+            pg_sys::ItemPointerData { ip_blkid: pg_sys::BlockIdData { bi_hi, bi_lo }, ip_posid: place.line }
+        };
+        Self { places: places.iter().map(tid).collect(), pages: Vec::new() }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -62,7 +72,7 @@ impl Places {
     ///
     /// # Safety
     /// The scan is of the table, under a snapshot of the kind that sees the same rows as long as it is active, and the places
-    /// are its; the slot is made for the table.
+    /// are its, or others in blocks that the table has; the slot is made for the table.
     pub unsafe fn rows(
         &mut self,
         table: pg_sys::Relation,

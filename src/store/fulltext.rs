@@ -191,7 +191,7 @@ fn by_index(
         let (rows, _) = index.best(&query.in_query, wanted)?;
         let looked = rows.len();
         let mut best = match &passing {
-            Some(passing) => first(passing, rows, query.limit)?,
+            Some(passing) => passing.first(&rows, query.limit)?,
             None => checked(session, filter, also, rows)?,
         };
         if best.len() >= query.limit || looked < wanted || wanted as f64 >= matching {
@@ -234,21 +234,6 @@ fn ids(session: &Session, filter: &Filter, also: &Also) -> Result<Vec<[u8; 16]>>
 
 /// Up to how many times as many matches as rows are wanted are checked in any case.
 const ALL_CHECKED: f64 = 20.0;
-
-/// The first of the rows that pass the filter.
-fn first(passing: &Passing, rows: Vec<Scored>, limit: usize) -> Result<Vec<Scored>> {
-    let mut kept = Vec::with_capacity(limit.min(rows.len()));
-    for row in rows {
-        pgrx::check_for_interrupts!();
-        if passing.holds(&row.id)? {
-            kept.push(row);
-            if kept.len() >= limit {
-                break;
-            }
-        }
-    }
-    Ok(kept)
-}
 
 /// The rows that pass the filter, in the order they have.
 fn checked(session: &Session, filter: &Filter, also: &Also, rows: Vec<Scored>) -> Result<Vec<Scored>> {

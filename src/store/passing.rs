@@ -13,6 +13,7 @@ use super::session::{Session, stored_tree};
 use super::spi::arg;
 use crate::domain::filter::{TemporalFilter, TreeFilter, Window, end};
 use crate::domain::instant::Instant;
+use crate::domain::search::bm25::Scored;
 use crate::error::Result;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
@@ -200,18 +201,19 @@ impl<'a> Passing<'a> {
         self.by_id.rows_expected()
     }
 
-    /// Whether a memory is there and passes.
-    pub fn holds(&self, id: &[u8; 16]) -> Result<bool> {
-        if self.also.hides(id) {
-            return Ok(false);
-        }
-        let mut holds = false;
-        let readable = places::memory(&self.by_id, self.space, id, |found| {
-            holds = self.is_in_scope(found) && self.fits(found)?;
-            Ok(())
+    /// The first of some rows that are there and pass, in their order, up to `limit`.
+    pub fn first(&self, rows: &[Scored], limit: usize) -> Result<Vec<Scored>> {
+        let mut kept: Vec<Scored> = Vec::with_capacity(limit.min(rows.len()));
+        let ids: Vec<[u8; 16]> = rows.iter().map(|row| row.id).collect();
+        let readable = places::memories(&self.by_id, self.space, &ids, |at, found| {
+            pgrx::check_for_interrupts!();
+            if self.is_in_scope(found) && !self.also.hides(&ids[at]) && self.fits(found)? {
+                kept.push(rows[at]);
+            }
+            Ok(kept.len() < limit)
         })?;
         require(readable)?;
-        Ok(holds)
+        Ok(kept)
     }
 
     fn asked<'b>(&'b self, interval: &'b Interval) -> Vec<Asked<'b>> {

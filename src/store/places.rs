@@ -56,32 +56,58 @@ pub fn hint_memory(id: &[u8; 16], place: Place) {
     }
 }
 
-/// Shows the row of a memory, if there is one, from a table that is open by space and id, its first two columns. False when the
-/// table cannot be read so.
-pub fn memory(
+/// Rows that are asked for before they are needed.
+const AHEAD: usize = 32;
+
+/// Shows the rows of some memories, in their order and with their numbers, from a table that is open by space and id, its first
+/// two columns; those that are gone are left out. `show` says whether to go on. False when the table cannot be read so.
+pub fn memories(
     table: &Table,
     space: &str,
-    id: &[u8; 16],
-    mut show: impl FnMut(&Found) -> Result<()>,
+    ids: &[[u8; 16]],
+    mut show: impl FnMut(usize, &Found) -> Result<bool>,
 ) -> Result<bool> {
-    let guess = MEMORIES.with_borrow(|memories| memories.get(memory_key(id)));
-    if let Some(place) = guess.filter(|_| TRUST.with_borrow_mut(Trust::is_worth_a_look)) {
-        let shown = table.at(place, |found| {
-            let is_it = found.uuid(1).as_ref() == Some(id) && found.text(0) == Some(space);
-            if is_it {
-                show(found)?;
+    let (mut at, mut go_on) = (0, true);
+    while go_on && at < ids.len() {
+        let guesses = guessed(&ids[at..ids.len().min(at + AHEAD)]);
+        let shown = table.at(&guesses, |place, found| {
+            let is_it = found.uuid(1).as_ref() == ids.get(at + place) && found.text(0) == Some(space);
+            if is_it && go_on {
+                go_on = show(at + place, found)?;
             }
-            Ok(is_it)
+            Ok(is_it && go_on)
         })?;
-        let right = shown == Some(true);
-        TRUST.with_borrow_mut(|trust| trust.was(right));
-        if right {
-            return Ok(true);
+        if !go_on {
+            break;
         }
+        TRUST.with_borrow_mut(|trust| {
+            (0..shown).for_each(|_| trust.was(true));
+            if shown < guesses.len() {
+                trust.was(false);
+            }
+        });
+        at += shown;
+        if shown == guesses.len() && shown > 0 {
+            continue;
+        }
+        let Some(id) = ids.get(at) else { break };
+        let readable = table.rows(&[Key::Text(space), Key::Uuid(id)], |found| {
+            note_memory(id, found.place());
+            go_on = show(at, found)?;
+            Ok(false)
+        })?;
+        if !readable {
+            return Ok(false);
+        }
+        at += 1;
     }
-    table.rows(&[Key::Text(space), Key::Uuid(id)], |found| {
-        note_memory(id, found.place());
-        show(found)?;
-        Ok(false)
-    })
+    Ok(true)
+}
+
+/// Where the first of some memories may be, up to one of which nothing is known; nothing when guesses are not worth a look.
+fn guessed(ids: &[[u8; 16]]) -> Vec<Place> {
+    if !TRUST.with_borrow_mut(Trust::is_worth_a_look) {
+        return Vec::new();
+    }
+    MEMORIES.with_borrow(|memories| ids.iter().map_while(|id| memories.get(memory_key(id))).collect())
 }

@@ -251,37 +251,35 @@ impl Table {
         })
     }
 
-    /// Shows the row that lies at a place, if one does that the snapshot sees; `None` if none does. What was there once may be
-    /// gone, and another row in its place: `show` has to look at its key.
-    pub fn at<T>(&self, place: Place, show: impl FnOnce(&Found) -> Result<T>) -> Result<Option<T>> {
-        if !self.reaches(place) {
-            return Ok(None);
-        }
+    /// Shows the rows that lie at some places, in their order and with their numbers, each asked for before it is needed; until
+    /// at one the snapshot sees no row, or `show` says that it is not the one that was looked for. How many were shown. What
+    /// was there once may be gone, and another row in its place: `show` has to look at its key.
+    pub fn at(&self, places: &[Place], mut show: impl FnMut(usize, &Found) -> Result<bool>) -> Result<usize> {
+        let reached = places.iter().position(|place| !self.reaches(*place)).unwrap_or(places.len());
+        let Some(places) = places.get(..reached).filter(|places| !places.is_empty()) else { return Ok(0) };
         let open = &self.open;
+        let mut shown = 0;
         // SAFETY: table and index are open and fit together (`Open`), and whoever gave the snapshot keeps it active. The
-        // block is one of the table, which nobody can make shorter while it is open; a line that is not there, or not the
-        // begin of a row's versions, is refused by the server. Nothing is asked of the index.
+        // blocks are of the table, which nobody can make shorter while it is open; a line that is not there, or not the begin
+        // of a row's versions, is refused by the server. Nothing is asked of the index.
         unsafe {
             let scan = match self.fetch.take() {
                 Some(scan) => scan,
                 None => Scan::begin(open.table, open.index, self.snapshot, 0, 0),
             };
-            (*scan.0).xs_heap_continue = false;
-            let tid = &mut (*scan.0).xs_heaptid;
-            tid.ip_blkid.bi_hi = (place.block >> 16) as u16;
-            tid.ip_blkid.bi_lo = place.block as u16;
-            tid.ip_posid = place.line;
-            let shown = match pg_sys::index_fetch_heap(scan.0, open.slot) {
-                false => None,
-                true => {
-                    pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                    Some(show(&Found { open })?)
+            Places::known(places).rows(open.table, scan.0, open.slot, |at| {
+                if at != shown {
+                    return Ok(false);
                 }
-            };
+                pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
+                let is_it = show(at, &Found { open })?;
+                shown += usize::from(is_it);
+                Ok(is_it)
+            })?;
             self.let_go();
             self.fetch.replace(Some(scan));
-            Ok(shown)
         }
+        Ok(shown)
     }
 
     /// Whether the table has the block of a place. Only of an ordinary table are places what they are taken for.

@@ -69,10 +69,11 @@ fn each(
     rows: &[Scored],
     mut show: impl FnMut(&Found, f64) -> Result<()>,
 ) -> Result<()> {
-    for row in rows {
-        require(places::memory(memories, session.space(), &row.id, |found| show(found, row.score))?)?;
-    }
-    Ok(())
+    let ids: Vec<[u8; 16]> = rows.iter().map(|row| row.id).collect();
+    require(places::memories(memories, session.space(), &ids, |at, found| {
+        show(found, rows[at].score)?;
+        Ok(true)
+    })?)
 }
 
 /// The tree as the caller sees it.

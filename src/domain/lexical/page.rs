@@ -185,12 +185,42 @@ impl<'a> Ids<'a> {
     }
 }
 
+/// Where an id stands among some that rise, or would stand, as a binary search says it. Ids are made of the time: where one is, is
+/// known about, and few of the others are looked at.
+///
+/// # Errors
+/// It does not stand there: where it would.
+pub fn position(ids: &[[u8; 16]], id: &[u8; 16]) -> Result<usize, usize> {
+    let front = |id: &[u8; 16]| id.first_chunk::<8>().map_or(0, |front| u64::from_be_bytes(*front));
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Err(0) };
+    let (low, high, wanted) = (front(first), front(last), front(id));
+    if wanted <= low || wanted >= high {
+        return ids.binary_search(id);
+    }
+    let guess = (u128::from(wanted - low) * (ids.len() as u128 - 1) / u128::from(high - low)) as usize;
+    let (mut from, mut to, mut step) = (guess, guess, NEAR);
+    while from > 0 && ids[from] > *id {
+        from = from.saturating_sub(step);
+        step *= 2;
+    }
+    step = NEAR;
+    while to < ids.len() && ids[to] < *id {
+        to += step;
+        step *= 2;
+    }
+    let here = &ids[from..ids.len().min(to + 1)];
+    here.binary_search(id).map(|at| from + at).map_err(|at| from + at)
+}
+
+/// How far from where an id is expected it is looked for first.
+const NEAR: usize = 4;
+
 /// The number of the memory with this id, which is in the page if it is in the segment.
 ///
 /// # Errors
 /// The page is damaged.
 pub fn ordinal_of(page: &[u8], number: u32, id: &[u8; 16]) -> Result<Option<u32>, Damaged> {
-    Ok(Ids::open(page)?.ids.binary_search(id).ok().map(|at| number * IDS as u32 + at as u32))
+    Ok(position(Ids::open(page)?.ids, id).ok().map(|at| number * IDS as u32 + at as u32))
 }
 
 #[cfg(test)]
@@ -228,6 +258,17 @@ pub(super) mod tests {
     }
 
     proptest! {
+        #[test]
+        fn positions_are_those_of_a_binary_search(
+            fronts in prop::collection::btree_set((0u64..2000, any::<u8>()), 0..300), scale in 0u32..50, wanted in (0u64..2100, any::<u8>()),
+        ) {
+            let id = |(front, end): (u64, u8)| (u128::from(front << scale) << 64 | u128::from(end)).to_be_bytes();
+            let ids: Vec<[u8; 16]> = fronts.iter().map(|front| id(*front)).collect();
+            for wanted in ids.iter().copied().chain([id(wanted)]) {
+                prop_assert_eq!(position(&ids, &wanted), ids.binary_search(&wanted));
+            }
+        }
+
         #[test]
         fn memories_are_found_by_id(count in 0usize..1000, longest in any::<u32>()) {
             let ids: Vec<[u8; 16]> = (0..count).map(|n| (n as u128 * 7 + 3).to_be_bytes()).collect();

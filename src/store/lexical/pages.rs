@@ -7,6 +7,7 @@ use crate::domain::lexical::dictionary::Lists;
 use crate::domain::lexical::guide::{first_key, page_of};
 use crate::domain::lexical::merge::{Members, Stored};
 use crate::domain::lexical::page::{self, IDS, Ids, Kind, Lengths, Sink};
+use crate::domain::lexical::place::Place;
 use crate::domain::lexical::topk::Source;
 use crate::error::{Error, Result};
 use crate::statement;
@@ -233,7 +234,7 @@ impl<'a> Pages<'a> {
         let mut asked = self.asked(segment, kind);
         asked.push(Asked { column: 3, is: Is::AtLeast, key: Key::Int4(first) });
         asked.push(Asked { column: 3, is: Is::AtMost, key: Key::Int4(last) });
-        let readable = by_number.look(&asked, From::First, |found| {
+        let readable = by_number.look_through(&asked, |found| {
             each(need(found.int4(3))? as u32, need(found.bytea(4))?)?;
             Ok(true)
         })?;
@@ -267,22 +268,14 @@ impl<'a> Pages<'a> {
             }
             return Ok(());
         };
-        numbers.iter().try_for_each(|number| self.one(by_number, segment, kind, *number, &mut each))
-    }
-
-    /// Shows a page, from where it was seen before, or else by its key.
-    fn one(
-        &self,
-        by_number: &Table,
-        segment: i64,
-        kind: Kind,
-        number: u32,
-        mut each: impl FnMut(u32, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+        // From where they were seen before, or else by their keys.
         let space = self.session.space();
-        let key = places::page_key(space, segment, kind.code(), number);
-        if let Some(place) = places::page(key) {
-            let shown = by_number.at(place, |found| {
+        let key = |number: u32| places::page_key(space, segment, kind.code(), number);
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            let guesses: Vec<Place> = rest.iter().map_while(|number| places::page(key(*number))).collect();
+            let shown = by_number.at(&guesses, |at, found| {
+                let number = rest[at];
                 let is_it = found.int4(3) == Some(int(number))
                     && found.int2(2) == Some(kind.code())
                     && found.int8(1) == Some(segment)
@@ -292,17 +285,19 @@ impl<'a> Pages<'a> {
                 }
                 Ok(is_it)
             })?;
-            if shown == Some(true) {
-                return Ok(());
-            }
+            rest = &rest[shown..];
+            let [number, after @ ..] = rest else { break };
+            let keys =
+                [Key::Text(space), Key::Int8(segment), Key::Int2(kind.code()), Key::Int4(int(*number))];
+            let readable = by_number.rows(&keys, |found| {
+                places::note_page(key(*number), found.place());
+                each(*number, need(found.bytea(4))?)?;
+                Ok(false)
+            })?;
+            require(readable)?;
+            rest = after;
         }
-        let keys = [Key::Text(space), Key::Int8(segment), Key::Int2(kind.code()), Key::Int4(int(number))];
-        let readable = by_number.rows(&keys, |found| {
-            places::note_page(key, found.place());
-            each(number, need(found.bytea(4))?)?;
-            Ok(false)
-        })?;
-        require(readable)
+        Ok(())
     }
 
     fn asked(&self, segment: i64, kind: Kind) -> Vec<Asked<'_>> {
@@ -411,14 +406,8 @@ fn take_here<'b>(
 ) -> &'b [[u8; 16]] {
     let Some(last) = page.last() else { return ids };
     let (here, rest) = ids.split_at(ids.partition_point(|id| id <= last));
-    let mut from = 0;
-    for id in here {
-        let at = from + page[from..].partition_point(|member| member < id);
-        if page.get(at) == Some(id) {
-            found.push(number * IDS as u32 + at as u32);
-        }
-        from = at;
-    }
+    let places = here.iter().filter_map(|id| page::position(page, id).ok());
+    found.extend(places.map(|at| number * IDS as u32 + at as u32));
     rest
 }
 
