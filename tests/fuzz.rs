@@ -1,7 +1,7 @@
 //! Calls that nobody meant: whatever is asked, the answer is one, or an error that the design names; the server lives on.
 //!
 //! `FUZZ_CALLS` calls of tools and as many of functions, 8,000 unless said, from the seed `FUZZ_SEED`; `scripts/fuzz` runs
-//! them for as long as one likes. A call that fails is printed and can be made again.
+//! them for as long as one likes, and no longer than `FUZZ_SECONDS`. A call that fails is printed and can be made again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -12,6 +12,7 @@ use common::{Calls, Database, Refusal, argument_types, mutate, new_role};
 use postgres::Client;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// Refusals of the server itself: what it cannot read or keep, and what can happen to any statement.
 const SERVERS: &[&str] = &[
@@ -113,7 +114,8 @@ fn run(name: &str, mut one: impl FnMut(&mut World, &mut Dice) -> (String, Result
     let seed = setting("FUZZ_SEED", 1);
     let mut world = World::new();
     let mut outcomes: BTreeMap<String, u64> = BTreeMap::new();
-    for number in 0..setting("FUZZ_CALLS", 8000) {
+    let (begun, longest) = (Instant::now(), Duration::from_secs(setting("FUZZ_SECONDS", 86_400)));
+    for number in (0..setting("FUZZ_CALLS", 8000)).take_while(|_| begun.elapsed() < longest) {
         // Each call has a seed of its own: the last one can be made again without those before.
         let mut dice =
             Dice(seed.wrapping_mul(1_000_003).wrapping_add(number).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -128,7 +130,7 @@ fn run(name: &str, mut one: impl FnMut(&mut World, &mut Dice) -> (String, Result
         };
         *outcomes.entry(kind).or_default() += 1;
     }
-    println!("{name}: {outcomes:?}");
+    println!("{name}: {} calls in {:?}: {outcomes:?}", outcomes.values().sum::<u64>(), begun.elapsed());
     assert!(outcomes.contains_key("answered") && outcomes.contains_key("VALIDATION"), "{outcomes:?}");
 }
 
