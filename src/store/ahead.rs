@@ -33,11 +33,17 @@ struct Page(*const u8);
 impl Places {
     /// Some that are known.
     pub fn known(places: &[Place]) -> Self {
-        let tid = |place: &Place| {
-            let (bi_hi, bi_lo) = ((place.block >> 16) as u16, place.block as u16);
-            pg_sys::ItemPointerData { ip_blkid: pg_sys::BlockIdData { bi_hi, bi_lo }, ip_posid: place.line }
-        };
-        Self { places: places.iter().map(tid).collect(), pages: Vec::new() }
+        Self { places: places.iter().map(pointer).collect(), pages: Vec::new() }
+    }
+
+    /// Adds one, which need not be there.
+    pub fn push(&mut self, place: &Place) {
+        self.places.push(pointer(place));
+    }
+
+    /// Whether there are as many as are taken at once.
+    pub fn is_full(&self) -> bool {
+        self.places.len() >= AT_ONCE
     }
 
     /// How many there are.
@@ -159,6 +165,12 @@ impl Page {
 /// Where in a page the entry of a row stands, which says where the row is.
 fn entry(number: u16) -> usize {
     std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp) + 4 * (usize::from(number).max(1) - 1)
+}
+
+/// A place as the server writes it.
+fn pointer(place: &Place) -> pg_sys::ItemPointerData {
+    let (bi_hi, bi_lo) = ((place.block >> 16) as u16, place.block as u16);
+    pg_sys::ItemPointerData { ip_blkid: pg_sys::BlockIdData { bi_hi, bi_lo }, ip_posid: place.line }
 }
 
 fn block(place: &pg_sys::ItemPointerData) -> pg_sys::BlockNumber {

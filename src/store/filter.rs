@@ -1,7 +1,7 @@
 //! Filters as SQL: the one condition by which rows are searched, counted, exported and moved.
 
 use super::session::Session;
-use super::spi::{Db, Rows, Statement, Table, TableStatement, arg};
+use super::spi::{Db, Expected, Rows, Statement, Table, TableStatement, arg};
 use crate::domain::access::Level;
 use crate::domain::filter::{Criteria, Lquery, MetaPredicate, Scope, TemporalFilter, TreeFilter};
 use crate::domain::instant::Instant as Moment;
@@ -95,7 +95,7 @@ const ESTIMATES_MOST: usize = 16;
 const ESTIMATE_LENGTH: usize = 4096;
 
 thread_local! {
-    static ESTIMATES: RefCell<Vec<(Filter, Instant, f64)>> = const { RefCell::new(Vec::new()) };
+    static ESTIMATES: RefCell<Vec<(Filter, Instant, Expected)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Forgets what the planner expected: called when the session itself writes.
@@ -195,27 +195,32 @@ impl Filter {
     /// How many rows the planner expects to pass. Planning takes as long as reading a hundred rows, and whoever searches
     /// mostly does so again in the same place: what was expected last is kept for some seconds.
     pub fn estimate(&self, db: &Db) -> Result<f64> {
+        Ok(self.expected(db)?.rows)
+    }
+
+    /// The same, with how they would be found.
+    pub fn expected(&self, db: &Db) -> Result<Expected> {
         let now = Instant::now();
         let known = ESTIMATES.with_borrow(|kept| {
             let found = kept.iter().find(|(filter, until, _)| now < *until && filter == self);
-            found.map(|(.., rows)| *rows)
+            found.map(|(.., expected)| *expected)
         });
-        if let Some(rows) = known {
-            return Ok(rows);
+        if let Some(expected) = known {
+            return Ok(expected);
         }
         self.prepare();
-        let rows = db.estimate(&PASSING, &self.args())?;
+        let expected = db.expect(&PASSING, &self.args())?;
         if self.length() > ESTIMATE_LENGTH {
-            return Ok(rows);
+            return Ok(expected);
         }
         ESTIMATES.with_borrow_mut(|kept| {
             kept.retain(|(filter, until, _)| now < *until && filter != self);
             if kept.len() == ESTIMATES_MOST {
                 kept.remove(0);
             }
-            kept.push((self.clone(), now + ESTIMATE_KEPT, rows));
+            kept.push((self.clone(), now + ESTIMATE_KEPT, expected));
         });
-        Ok(rows)
+        Ok(expected)
     }
 
     /// How many bytes it says what it asks for in, about.

@@ -6,6 +6,7 @@ mod also;
 pub mod api_key;
 mod array;
 pub mod audit;
+mod bitmap;
 pub mod caller;
 pub mod capsule;
 mod catalogue;

@@ -6,6 +6,7 @@
 //! checked on each row as the index hands it out, without a statement; others, and tables that are not read by key, by one.
 
 use super::also::Also;
+use super::bitmap::{self, Wanted};
 use super::embedding::{self, Registered};
 use super::filter::Filter;
 use super::jsonb::Jsonb;
@@ -32,6 +33,8 @@ use std::ffi::CString;
 
 /// Up to how many rows are compared one by one.
 const FEW: u32 = 3000;
+/// The number of `@>` among the operators of an index over metadata.
+const CONTAINS: u16 = pg_sys::JsonbContainsStrategyNumber as u16;
 /// Rows the index hands out beyond the limit, so that equal distances at its end are put in order.
 const SLACK: usize = 8;
 /// How wide the index is searched for so many rows: the more, the surer.
@@ -106,6 +109,9 @@ pub struct Found {
     /// How many rows the filters were expected to leave.
     pub estimate: f64,
 }
+
+/// The id of a memory, and the version of its content.
+type Memory = ([u8; 16], i64);
 
 /// A query vector, with the table it is compared in.
 pub struct Target {
@@ -261,12 +267,7 @@ fn below_trees(
 
 /// The memories that pass, with the content they have: without a statement, where of given memories trees and metadata are
 /// all that is asked.
-fn passing(
-    session: &Session,
-    filter: &Filter,
-    also: &Also,
-    ids: Option<&[[u8; 16]]>,
-) -> Result<Vec<([u8; 16], i64)>> {
+fn passing(session: &Session, filter: &Filter, also: &Also, ids: Option<&[[u8; 16]]>) -> Result<Vec<Memory>> {
     if let (Some(ids), Some((scope, meta)), Some(hidden)) = (ids, filter.scope_and_meta(), also.hidden_only())
         && let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY))
     {
@@ -280,12 +281,42 @@ fn passing(
             Ok(found)
         });
     }
+    if ids.is_none()
+        && let Some(found) = with_metadata(session, filter, also)?
+    {
+        return Ok(found);
+    }
     let ids = ids.map(|ids| ids.iter().map(|id| pgrx::Uuid::from_bytes(*id)).collect::<Vec<_>>());
     filter
         .run(session.db(), &PASSING, [also.pattern(), also.hidden(), ids.and_then(arg)], 0)?
         .into_iter()
         .map(|row| Ok((*row.need::<pgrx::Uuid>(1)?.as_bytes(), row.need(2)?)))
         .collect()
+}
+
+/// The memories that contain some metadata, where that and trees are all that is asked, and where the planner would have the
+/// index over metadata find them.
+fn with_metadata(session: &Session, filter: &Filter, also: &Also) -> Result<Option<Vec<Memory>>> {
+    let (Some((scope, Some(meta))), Some(hidden)) = (filter.scope_and_meta(), also.hidden_only()) else {
+        return Ok(None);
+    };
+    let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY)) else { return Ok(None) };
+    let Some(bitmap_of) = filter.expected(session.db())?.bitmap_of else { return Ok(None) };
+    let Some(value) = constant(Some(meta))? else { return Ok(None) };
+    let wanted = Wanted { index: bitmap_of, column: 3, strategy: CONTAINS, value: value.datum() };
+    let check = Check { space: session.space(), memories: &memories, scope, meta: Some(value), hidden };
+    let mut found = Vec::new();
+    let asked = session.db().under_snapshot(|snapshot| {
+        bitmap::rows(&memories, &wanted, snapshot, |row| {
+            if row.text(0) == Some(session.space())
+                && let Some(version) = check.version_of(row)?
+            {
+                found.push((need(row.uuid(1))?, version));
+            }
+            Ok(())
+        })
+    })?;
+    Ok(asked.then_some(found))
 }
 
 /// How near a memory is in one of its contents.
@@ -447,23 +478,26 @@ struct Check<'a> {
 impl Check<'_> {
     /// The version of its content, if it passes.
     fn content_version(&self, id: &[u8; 16], snapshot: pg_sys::Snapshot) -> Result<Option<i64>> {
-        if self.hidden.iter().any(|hidden| hidden.as_bytes() == id) {
-            return Ok(None);
-        }
         let mut version = None;
-        let passes = |row: &Row| -> Result<bool> {
-            Ok((self.scope.is_everything() || self.scope.contains(&stored_tree(need(row.output(2))?)?))
-                && self.meta.is_none_or(|wanted| row.jsonb_contains(3, wanted)))
-        };
         let keys = [Key::Text(self.space), Key::Uuid(id)];
         let readable = self.memories.rows(snapshot, &keys, |row| {
-            if passes(row)? {
-                version = row.int8(4);
-            }
+            version = self.version_of(row)?;
             Ok(false)
         })?;
         reading::require(readable)?;
         Ok(version)
+    }
+
+    /// The same of a row of the space that was found.
+    fn version_of(&self, row: &Row) -> Result<Option<i64>> {
+        let passes = self.meta.is_none_or(|wanted| row.jsonb_contains(3, wanted))
+            && (self.scope.is_everything() || self.scope.contains(&stored_tree(need(row.output(2))?)?))
+            && !self.hides(&need(row.uuid(1))?);
+        Ok(if passes { row.int8(4) } else { None })
+    }
+
+    fn hides(&self, id: &[u8; 16]) -> bool {
+        self.hidden.iter().any(|hidden| hidden.as_bytes() == id)
     }
 }
 

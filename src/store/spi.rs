@@ -200,6 +200,15 @@ pub struct Db {
     read_only: bool,
 }
 
+/// What the planner expects of a statement.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    /// How many rows it returns.
+    pub rows: f64,
+    /// The index that would find them, if it is one, as a bitmap, and nothing else has to be done.
+    pub bitmap_of: Option<pg_sys::Oid>,
+}
+
 impl Db {
     /// Whether statements see one snapshot and may not write.
     pub fn is_read_only(&self) -> bool {
@@ -263,12 +272,12 @@ impl Db {
         })
     }
 
-    /// How many rows the planner expects a kept statement to return.
-    pub fn estimate(
+    /// What the planner expects of a kept statement.
+    pub fn expect(
         &self,
         statement: &'static std::thread::LocalKey<Statement>,
         args: &[Option<pg_sys::Datum>],
-    ) -> Result<f64> {
+    ) -> Result<Expected> {
         let plan = statement.with(Statement::plan)?;
         // SAFETY: a plan of one statement; the parameters are as many as it has, and live as long as the call. What is
         // planned is released at once.
@@ -286,9 +295,14 @@ impl Db {
             let source = (*(*sources).elements).ptr_value.cast();
             let cached = pg_sys::GetCachedPlan(source, params, std::ptr::null_mut(), std::ptr::null_mut());
             let planned: *mut pg_sys::PlannedStmt = (*(*(*cached).stmt_list).elements).ptr_value.cast();
-            let rows = (*(*planned).planTree).plan_rows;
+            let top = (*planned).planTree;
+            let below = (*top).lefttree;
+            let is_bitmap = (*top).type_ == pg_sys::NodeTag::T_BitmapHeapScan
+                && (*below).type_ == pg_sys::NodeTag::T_BitmapIndexScan;
+            let bitmap_of = is_bitmap.then(|| (*below.cast::<pg_sys::BitmapIndexScan>()).indexid);
+            let expected = Expected { rows: (*top).plan_rows, bitmap_of };
             pg_sys::ReleaseCachedPlan(cached, std::ptr::null_mut());
-            Ok(rows)
+            Ok(expected)
         }
     }
 
