@@ -19,7 +19,9 @@ use crate::error::{Error, Result};
 use crate::statement;
 use crate::store::session::Session;
 use crate::store::spi::arg;
+use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 statement!(COUNTS, [include_str!("digest.sql")], [TEXTOID, TEXTARRAYOID]);
@@ -36,23 +38,9 @@ statement!(
     [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8OID]
 );
 statement!(
-    RECALLED,
-    [
-        "select u.seq from me.capsule_usage as u join me.capsule as c on c.space = u.space and c.seq = u.seq where ",
-        include_str!("scope.sql"),
-        " and c.memory_id is not null
-         order by u.recall_count desc, u.last_recalled_at desc, u.seq limit $5"
-    ],
-    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID, INT8OID]
-);
-statement!(
-    RECALLED_TOTAL,
-    [
-        "select count(*) from me.capsule_usage as u join me.capsule as c on c.space = u.space and c.seq = u.seq where ",
-        include_str!("scope.sql"),
-        " and c.memory_id is not null"
-    ],
-    [TEXTOID, TEXTARRAYOID, TEXTOID, TEXTOID]
+    USAGE,
+    ["select u.seq, u.recall_count, u.last_recalled_at from me.capsule_usage as u where u.space = $1"],
+    [TEXTOID]
 );
 statement!(
     /// Those of some kinds that count now, the newest first.
@@ -178,12 +166,11 @@ pub fn digest(session: &Session, fence: &Fence, headlines: u64) -> Result<Value>
     }
     put("by_project", seen.by_project());
     put("newest", entries(&list::newest_in(session, fence, headlines)?, &now)?.into());
-    let recalled = session.db().row(&RECALLED_TOTAL, &scope_args(session, fence, []))?;
-    let recalled: i64 = recalled.map_or(Ok(0), |row| row.need(1))?;
-    if recalled > 0 {
-        put("most_recalled_total", recalled.into());
+    let recalled = recalled(session, &standing, fence)?;
+    if !recalled.is_empty() {
+        put("most_recalled_total", recalled.len().into());
     }
-    put("most_recalled", most_recalled(session, fence, cap, &now)?.into());
+    put("most_recalled", most_recalled(session, recalled, most, &now)?.into());
     put("relations", counts.need::<i64>(1)?.into());
     put("open_sessions", counts.need::<i64>(2)?.into());
     put("open_session_ids", open_sessions(session, cap)?.into());
@@ -302,8 +289,42 @@ fn entries(states: &[State], now: &Stamp) -> Result<Vec<Value>> {
     states.iter().map(|state| Ok(Value::Object(state.entry(now)?))).collect()
 }
 
-fn most_recalled(session: &Session, fence: &Fence, cap: i64, now: &Stamp) -> Result<Vec<Value>> {
-    ordered(session, &RECALLED, fence, [arg(cap)])?
+/// How often a capsule was recalled, and when last, and its number.
+type Recalled = (i64, i64, i64);
+
+/// The capsules behind the fence that the caller may read and that were ever recalled: where they stand is known, and a join
+/// would read each to learn it.
+fn recalled(session: &Session, now: &Now, fence: &Fence) -> Result<Vec<Recalled>> {
+    let places = now.standing.places().iter().zip(&now.readable);
+    let inside: Vec<bool> =
+        places.map(|(place, readable)| *readable && fence.admits(&place.project_id)).collect();
+    let mut recalled = Vec::new();
+    let rows = session.db().run(&USAGE, &[arg(session.space())])?;
+    for row in rows.iter() {
+        let seq: i64 = row.need(1)?;
+        if now.standing.frame(seq).is_some_and(|frame| inside[frame.place as usize]) {
+            recalled.push((row.need(2)?, row.need::<TimestampWithTimeZone>(3)?.into(), seq));
+        }
+    }
+    rows.free();
+    Ok(recalled)
+}
+
+/// The most recalled first, of those that were recalled as often the last one.
+fn most_recalled(
+    session: &Session,
+    mut recalled: Vec<Recalled>,
+    most: usize,
+    now: &Stamp,
+) -> Result<Vec<Value>> {
+    let order = |one: &Recalled| (Reverse(one.0), Reverse(one.1), one.2);
+    if most < recalled.len() {
+        recalled.select_nth_unstable_by_key(most, order);
+        recalled.truncate(most);
+    }
+    recalled.sort_unstable_by_key(order);
+    let seqs: Vec<i64> = recalled.iter().map(|(_, _, seq)| *seq).collect();
+    in_order(session, &seqs)?
         .iter()
         .map(|state| {
             let mut entry = state.entry(now)?;
