@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 /// One call of every kind, small.
-const CALLS: [&str; 36] = [
+const CALLS: [&str; 37] = [
     "select me.memory_create('a new text', 'share/new', name => 'n', meta => '{\"k\": 1}')",
     "set local me.embed_sync = on; select me.memory_create('a text with its vector', 'share/new')",
     "select me.memory_create('A loose note', 'share/ops', name => 'keys', on_conflict => 'replace')",
@@ -47,6 +47,7 @@ const CALLS: [&str; 36] = [
     "select me.embedding_set((m ->> 'id')::uuid, array[0, 1, 0]::real[], space => 'lab') from me.memory_get_by_path('versuch/p1', space => 'lab') as m",
     "select me.embedding_model_use('own')",
     "select me.audit_seal()",
+    "select me.lexical_maintain()",
     "select me.space_create('another'), me.space_configure(text_config => 'german', space => 'another'), me.space_drop('lab')",
     "select me.space_configure(text_config => 'german')",
     "select me.access_grant('me_reader', 'share', 'write'), me.space_member_remove('me_reader', space => 'lab')",
