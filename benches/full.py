@@ -4,12 +4,13 @@
     python3 benches/full.py [--seconds S] [--texts FILE] [--out FOLDER] [MEMORIES…]     10000 100000 1000000 unless said
 
 It needs a release build and a server that PGHOST, PGUSER … name, as a superuser, with fsync off, and makes a database for
-each size there. Contents are two to five sentences of FILE, text or JSON, or of Python's own help; vectors have 384 numbers
+each size there. Contents are two to five sentences of FILE, text or JSON, or of Python's own help and docstrings; vectors have 384 numbers
 and lie in clusters. Each line of the table is one run of pgbench with prepared statements, in which our statements and the
 plain ones alternate by chance: with one client, in three rounds, then with eight. A ratio is that of the medians; in brackets
 the lowest and highest of a round. FOLDER, target/bench unless said, gets full.json, and performance.svg where matplotlib is.
 """
 import argparse
+import ast
 import collections
 import itertools
 import json
@@ -19,8 +20,10 @@ import random
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
+import warnings
 
 from session import Session, sentences
 
@@ -40,10 +43,23 @@ def tree(number, label="m"):
 
 
 def texts(path):
+    """The sentences of a file, or of the help and the docstrings that come with Python."""
     if path:
         return sentences(path)
+    found = list(pydoc_data.topics.topics.values())
+    library = sysconfig.get_path("stdlib")
+    for folder, folders, files in os.walk(library):
+        folders[:] = sorted(name for name in folders if name not in ("site-packages", "test", "tests", "idlelib", "__pycache__"))
+        for name in sorted(name for name in files if name.endswith(".py")):
+            try:
+                with open(os.path.join(folder, name), encoding="utf-8") as file, warnings.catch_warnings(action="ignore"):
+                    tree_ = ast.parse(file.read())
+            except (SyntaxError, UnicodeDecodeError):
+                continue
+            documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            found += filter(None, (ast.get_docstring(node) for node in ast.walk(tree_) if isinstance(node, documented)))
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
-        file.write("\n\n".join(pydoc_data.topics.topics.values()))
+        file.write("\n\n".join(found))
         file.flush()
         return sentences(file.name)
 
@@ -217,7 +233,7 @@ def vocabulary(session):
     if len(words["common"]) < 3:
         words["common"] = sorted(counts, key=lambda word: (-counts[word], word))[:6]
     for kind, of in words.items():
-        stable = session.run("select w from unnest(array[" + ",".join(f"'{word}'" for word in of[:2000]) + "]) as w where to_tsvector('english', w)::text = format('''%s'':1', w)")
+        stable = session.run("select w from unnest(array[" + ",".join(f"'{word}'" for word in of[:2000]) + "]::text[]) as w where to_tsvector('english', w)::text = format('''%s'':1', w)")
         words[kind] = stable or of
     return words
 
@@ -362,19 +378,31 @@ def size(results, session, table):
     print("  bytes a memory: " + ", ".join(f"{name} {int(n) / count:.0f}" for name, n in (part.split("|") for part in parts)), file=sys.stderr, flush=True)
 
 
-def growth(everything):
-    """Each line at the largest size next to the smallest."""
+def summary(everything):
+    """One table: ratios by size, what a middle size looks like in detail, and how ours and the plain ones grow."""
     sizes = sorted(everything, key=int)
-    if len(sizes) < 2:
-        return
-    by_name = lambda of: {line["what"]: line for line in everything[of]}
-    first, last = by_name(sizes[0]), by_name(sizes[-1])
-    print(f"\n| median, ms | {' | '.join(f'{int(of):,}' for of in sizes)} | growth | plain |\n|---|{'---:|' * (len(sizes) + 2)}")
-    for what, line in last.items():
-        if what in first and line["kind"] != "bytes" and "ours" in line["1"]:
-            cells = [f"{by_name(of)[what]['1']['ours']:.3f}" if what in by_name(of) else "" for of in sizes]
-            grown = [line["1"][side] / first[what]["1"][side] for side in ("ours", "plain")]
-            print(f"| {what} | {' | '.join(cells)} | {grown[0]:.2f} | {grown[1]:.2f} |")
+    lines = {of: {line["what"]: line for line in everything[of]} for of in sizes}
+    middle = "100000" if "100000" in sizes else sizes[-1]
+    names = [of[:-6] + " million" if int(of) >= 1_000_000 else f"{int(of):,}" for of in sizes]
+    print(f"\n| what | goal | {' | '.join(names)} | 8 clients | ours, ms | ours, 8 clients | growth | plain |")
+    print(f"|---|---|{'---:|' * len(sizes)}---:|---|---|---:|---:|")
+    percentiles = lambda side: " / ".join(f"{value:.2f}" for value in side["ours_percentiles"]) if "ours_percentiles" in side else ""
+    for what in dict.fromkeys(line["what"] for of in reversed(sizes) for line in everything[of]):
+        cells = []
+        for of in sizes:
+            one = lines[of].get(what, {}).get("1")
+            spread = f" ({one['low']:.2f}–{one['high']:.2f})" if one and "low" in one and of == middle else ""
+            cells.append(f"{one['ratio']:.2f}{spread}" if one else "")
+        line = lines[middle].get(what, {})
+        eight = line.get("8")
+        cells += [f"{eight['ratio']:.2f}" if eight else "", percentiles(line.get("1", {})), percentiles(eight or {})]
+        first, last = lines[sizes[0]].get(what), lines[sizes[-1]].get(what)
+        if first and last and len(sizes) > 1:
+            cells += [f"{last['1'][side] / first['1'][side]:.2f}" for side in ("ours", "plain")]
+        else:
+            cells += ["", ""]
+        goal = next(line["goal"] for of in sizes for line in everything[of] if line["what"] == what)
+        print(f"| {what} | {goal} | {' | '.join(cells)} |")
 
 
 SHOWN = ["get by id", "create, fsync off, rate", "semantic top 10", "– below a tree that leaves 1 %", "full text top 10, 1 rare word",
@@ -407,8 +435,14 @@ def main():
     parser.add_argument("--seconds", type=int, default=4, help="length of a run of pgbench")
     parser.add_argument("--texts")
     parser.add_argument("--out", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "target", "bench"))
+    parser.add_argument("--again", metavar="JSON", help="tell what an earlier run measured, and plot it")
     parser.add_argument("memories", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     wanted = parser.parse_args()
+    if wanted.again:
+        with open(wanted.again, encoding="utf-8") as file:
+            everything = json.load(file)
+        summary(everything)
+        return plot(everything, os.path.join(wanted.out, "performance.svg"))
     known = texts(wanted.texts)
     print(f"{len(known)} sentences", file=sys.stderr)
     os.makedirs(wanted.out, exist_ok=True)
@@ -436,7 +470,7 @@ def main():
         session.psql.wait()
         os.environ["PGDATABASE"] = "postgres"
         subprocess.run(["dropdb", "--force", database], check=True)
-    growth(everything)
+    summary(everything)
     plot(everything, os.path.join(wanted.out, "performance.svg"))
 
 
