@@ -446,6 +446,9 @@ fn memories_and_pages_that_moved_are_found_where_they_are() {
         .unwrap()
         .get(0);
     assert_eq!(indexed, 700);
+    let doctor = "select status || ': ' || detail from me.doctor() where \"check\" = 'lexical index'";
+    let doctor: String = admin.query_one(doctor, &[]).unwrap().get(0);
+    assert!(doctor.starts_with("ok: "), "{doctor}");
     // One session, which remembers where it found what.
     let mut reader = database.admin();
     let mut found = || -> Vec<(String, f64)> {

@@ -322,10 +322,9 @@ fn a_database_that_goes_away_is_told_and_found_again() {
     let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     // It is closed, and it has no connection left.
-    for (gone, back) in [
-        ("allow_connections false", "allow_connections true"),
-        ("connection limit 0", "connection limit -1"),
-    ] {
+    for (gone, back) in
+        [("allow_connections false", "allow_connections true"), ("connection limit 0", "connection limit -1")]
+    {
         elsewhere.batch_execute(&format!("alter database \"{name}\" {gone}; {end}")).unwrap();
         let refused = gateway.post(&key, &list);
         assert_eq!(refused.status, 503, "{gone}: {refused:?}");

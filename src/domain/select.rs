@@ -160,7 +160,7 @@ impl Select {
                 return Err(Invalid::new(
                     place,
                     "SEL-3",
-                    format!("argument \"{place}\" names no key of meta: {item:?}"),
+                    format!("argument \"{place}\" names no key of meta: {}", excerpt(&item)),
                     "Put a top-level key behind the dot, as in \"meta.type\", or select \"meta\" as a whole.",
                 ));
             }

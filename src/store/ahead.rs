@@ -134,7 +134,7 @@ impl Places {
             (buffer > 0).then(|| {
                 let page = pg_sys::BufferGetBlock(buffer) as *const u8;
                 fetch(page);
-                fetch(page.add(entry(self.places[at].ip_posid)));
+                fetch(page.wrapping_add(entry(self.places[at].ip_posid)));
                 Page(page)
             })
         }

@@ -2,6 +2,7 @@
 
 use super::ahead::Places;
 use super::keyed::{Found, Open, Scan};
+use super::nearest::Scratch;
 use crate::domain::lexical::place::Place;
 use crate::error::Result;
 use pgrx::pg_sys;
@@ -32,7 +33,7 @@ pub struct Wanted {
 }
 
 /// Shows the rows that may be wanted, in the order in which they lie, to `each`, which has to look whether they are: an index of
-/// this kind does not know for sure. False when it cannot be asked; no row was shown then.
+/// this kind does not know for sure. Nothing that `each` allocates by the server's means outlives it. False when it cannot be asked; no row was shown then.
 pub fn rows(
     open: &Open,
     wanted: &Wanted,
@@ -60,12 +61,12 @@ pub fn rows(
         pg_sys::index_getbitmap(scan, bitmap);
         pg_sys::index_endscan(scan);
         let scan = Scan::begin(open.table, open.index, snapshot, 0, 0);
-        let mut places = Places::default();
+        let (mut places, memory) = (Places::default(), Scratch::new());
         let mut show = |places: &mut Places| {
             places.rows(open.table, scan.0, open.slot, |_| {
                 pgrx::check_for_interrupts!();
                 pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                each(&Found { open })?;
+                memory.run(|| each(&Found { open }))?;
                 Ok(true)
             })
         };

@@ -7,6 +7,7 @@ use super::embedding;
 use super::owner::set_until_dropped;
 use super::spi::{Db, Row, Statement, Table, arg};
 use crate::domain::embedding::Model;
+use crate::domain::lexical::page::IDS;
 use crate::error::Result;
 use crate::guc;
 use crate::{statement, table_statement};
@@ -23,7 +24,7 @@ statement!(VECTOR_TABLES, [include_str!("doctor/vector_tables.sql")], []);
 table_statement!(ORPHAN_VECTORS, [include_str!("doctor/orphan_vectors.sql")], []);
 statement!(SEALS, [include_str!("doctor/seals.sql")], [FLOAT8OID]);
 statement!(TEXT, [include_str!("doctor/text.sql")], []);
-statement!(LEXICAL, [include_str!("doctor/lexical.sql")], [FLOAT8OID]);
+statement!(LEXICAL, [include_str!("doctor/lexical.sql")], [FLOAT8OID, INT8OID]);
 statement!(INDEXES, [include_str!("doctor/indexes.sql")], []);
 statement!(per call INDEX_ROWS, [include_str!("doctor/index_rows.sql")], []);
 statement!(ADMINS, [include_str!("doctor/admins.sql")], [TEXTOID]);
@@ -117,7 +118,12 @@ pub fn examine(host: &Host) -> std::result::Result<(Vec<Finding>, Vec<Model>), E
         check("vector tables", &VECTOR_TABLES, &[], "every model has its table and index")?;
         check("seals", &SEALS, &[arg(unsealed)], "the history is sealed")?;
         check("text search", &TEXT, &[], "every space is indexed under its configuration")?;
-        check("lexical index", &LEXICAL, &[arg(unsealed)], "nothing waits longer than it should")?;
+        check(
+            "lexical index",
+            &LEXICAL,
+            &[arg(unsealed), arg(IDS as i64)],
+            "nothing waits longer than it should",
+        )?;
         check("indexes", &INDEXES, &[], "all are valid")?;
         check("rosters", &ADMINS, &[cluster], "every space has an admin, every grant a member")?;
         check("principals", &PRINCIPALS, &[cluster], "every role is there")?;

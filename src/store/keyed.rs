@@ -508,9 +508,10 @@ impl Drop for Scan {
     }
 }
 
-/// Whether a table's rows are all in it, for everybody who may read it.
+/// Whether a table's rows are all in it, in the server's own way, for everybody who may read it.
 pub(super) fn is_plain(class: &pg_sys::FormData_pg_class) -> bool {
     class.relkind as u8 == pg_sys::RELKIND_RELATION
+        && class.relam == pg_sys::HEAP_TABLE_AM_OID
         && !class.relhassubclass
         && !class.relhasrules
         && !class.relrowsecurity

@@ -363,10 +363,11 @@ fn by_bucket(memories: &[[u8; 16]]) -> Vec<usize> {
 }
 
 /// Memory for what is looked at, emptied after each row.
-struct Scratch(pg_sys::MemoryContext);
+pub(super) struct Scratch(pg_sys::MemoryContext);
 
 impl Scratch {
-    fn new() -> Self {
+    /// An empty one.
+    pub(super) fn new() -> Self {
         // SAFETY: a context below the current one, which an error frees with all that is below it.
         Self(unsafe {
             pg_sys::AllocSetContextCreateInternal(
@@ -379,7 +380,8 @@ impl Scratch {
         })
     }
 
-    fn run<T>(&self, body: impl FnOnce() -> T) -> T {
+    /// Runs `body`, of whose allocations nothing may be used afterwards.
+    pub(super) fn run<T>(&self, body: impl FnOnce() -> T) -> T {
         // SAFETY: nothing that `body` allocates outlives it.
         unsafe {
             let above = pg_sys::MemoryContextSwitchTo(self.0);

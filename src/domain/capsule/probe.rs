@@ -69,9 +69,12 @@ impl Probe {
             direct: phrase(&term.direct).filter(|phrase| !phrase.is_empty()),
             aliases: term.aliases.iter().filter_map(phrase).collect(),
         });
+        let terms: Vec<TermPhrases> = terms.collect();
+        let can_match = |n: &usize| terms[*n].direct.is_some() || !terms[*n].aliases.is_empty();
         Lane {
             probe: self,
-            terms: terms.collect(),
+            held_somewhere: (0..terms.len()).filter(can_match).collect(),
+            terms,
             tokens: searched
                 .into_values()
                 .map(|(times, posting)| Searched {
@@ -133,38 +136,46 @@ fn holds(held: &[u64], phrase: &[usize]) -> bool {
 pub struct Lane<'a> {
     probe: &'a Probe,
     terms: Vec<TermPhrases>,
+    /// The terms that some capsule may hold: of the others nothing is asked for each capsule.
+    held_somewhere: Vec<usize>,
     /// In order of their texts.
     tokens: Vec<Searched<'a>>,
     corpus: Corpus,
 }
 
-/// So many numbers of capsules are looked at together: what is noted of them stays in the processor's cache.
-const WINDOW: usize = 2048;
+/// So many numbers of capsules are looked at together at most: what is noted of them stays in the processor's cache.
+const WINDOW_MOST: usize = 2048;
+/// And so few at least, however many tokens are searched.
+const WINDOW_LEAST: usize = 64;
+/// So many counts are noted at once, where that leaves enough capsules.
+const NOTED: usize = 1 << 20;
 
 impl Lane<'_> {
-    /// Shows every capsule that holds a term, in order of number, with what is known of it.
-    pub fn each(&self, mut show: impl FnMut(i64, Hit)) {
+    /// Shows every capsule that holds a term, in order of number, with what is known of it. `pause` is called now and then.
+    pub fn each(&self, mut pause: impl FnMut(), mut show: impl FnMut(i64, Hit)) {
         if let [token] = &self.tokens[..] {
             let (held, matched) = (&[1], self.matched(&[1]));
             let all = if matched > 0 { &token.posting.seqs[..] } else { &[] };
             for (seq, count) in all.iter().zip(token.posting.counts.chunks(1)) {
-                show(*seq, Hit { matched, lane: self, held, counts: count, place: 0 });
+                show(*seq, Hit { matched, lane: self, held, counts: count, window: 1, place: 0 });
             }
             return;
         }
         let words = self.tokens.len().div_ceil(64);
-        let mut held = vec![0u64; WINDOW * words];
-        let mut counts = vec![0i32; WINDOW * self.tokens.len()];
+        let window = (NOTED / self.tokens.len().max(1)).clamp(WINDOW_LEAST, WINDOW_MOST) / 64 * 64;
+        let mut held = vec![0u64; window * words];
+        let mut counts = vec![0i32; window * self.tokens.len()];
         let mut rest: Vec<(&[i64], &[i32])> =
             self.tokens.iter().map(|token| (&token.posting.seqs[..], &token.posting.counts[..])).collect();
         while let Some(start) = rest.iter().filter_map(|(seqs, _)| seqs.first()).min().copied() {
-            let mut touched = [0u64; WINDOW / 64];
+            pause();
+            let mut touched = [0u64; WINDOW_MOST / 64];
             for (n, (seqs, of_seqs)) in rest.iter_mut().enumerate() {
                 let (word, bit) = (n / 64, 1 << (n % 64));
-                let counts = &mut counts[n * WINDOW..(n + 1) * WINDOW];
+                let counts = &mut counts[n * window..(n + 1) * window];
                 let mut taken = 0;
                 for (seq, count) in seqs.iter().zip(of_seqs.iter()) {
-                    let Some(place) = usize::try_from(seq - start).ok().filter(|place| *place < WINDOW)
+                    let Some(place) = usize::try_from(seq - start).ok().filter(|place| *place < window)
                     else {
                         break;
                     };
@@ -182,7 +193,10 @@ impl Lane<'_> {
                     let held = &mut held[place * words..(place + 1) * words];
                     let matched = self.matched(held);
                     if matched > 0 {
-                        show(start + place as i64, Hit { matched, lane: self, held, counts: &counts, place });
+                        show(
+                            start + place as i64,
+                            Hit { matched, lane: self, held, counts: &counts, window, place },
+                        );
                     }
                     held.fill(0);
                 }
@@ -191,7 +205,8 @@ impl Lane<'_> {
     }
 
     fn matched(&self, held: &[u64]) -> u32 {
-        self.terms.iter().map(|term| u32::from(term.direct(held) || term.alias(held))).sum()
+        let matches = |n: &usize| u32::from(self.terms[*n].direct(held) || self.terms[*n].alias(held));
+        self.held_somewhere.iter().map(matches).sum()
     }
 
     /// The tokens that a capsule holds, a bit each.
@@ -234,6 +249,7 @@ pub struct Hit<'a> {
     lane: &'a Lane<'a>,
     held: &'a [u64],
     counts: &'a [i32],
+    window: usize,
     place: usize,
 }
 
@@ -248,7 +264,7 @@ impl Hit<'_> {
                 let n = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let token = &self.lane.tokens[n];
-                let count = i64::from(self.counts[n * WINDOW + self.place]);
+                let count = i64::from(self.counts[n * self.window + self.place]);
                 score += token.times * self.lane.corpus.weight(token.idf, count, norm);
             }
         }
@@ -267,7 +283,7 @@ mod tests {
 
     fn found(lane: &Lane) -> Vec<(i64, u32, f64)> {
         let mut found = Vec::new();
-        lane.each(|seq, hit| found.push((seq, hit.matched, hit.score(2))));
+        lane.each(|| (), |seq, hit| found.push((seq, hit.matched, hit.score(2))));
         found
     }
 
@@ -303,6 +319,22 @@ mod tests {
         assert_eq!(found(&lane)[0].1, 1);
         assert_eq!(lane.shown(4), ["crane"]);
         assert_eq!(lane.shown(5), ["alias:crane"]);
+    }
+
+    /// However many words are searched, what is noted of them stays small; words that nothing holds are asked for nothing.
+    #[test]
+    fn many_words_are_searched_in_shorter_windows() {
+        let words: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
+        let unknown = (0..20_000).map(|n| format!("u{n}"));
+        let terms: Vec<String> = words.iter().cloned().chain(unknown).collect();
+        let probe = Probe::new(&terms, &HashMap::new());
+        let of = |n: usize| if n == 0 { posting(&[1, 64, 65, 5000]) } else { posting(&[65]) };
+        let postings: HashMap<String, Posting> =
+            words.iter().enumerate().map(|(n, word)| (word.clone(), of(n))).collect();
+        let lane = probe.lane(&postings, Corpus { documents: 9, tokens: 18 });
+        let (mut found, mut pauses) = (Vec::new(), 0);
+        lane.each(|| pauses += 1, |seq, hit| found.push((seq, hit.matched)));
+        assert_eq!((found, pauses), (vec![(1, 1), (64, 1), (65, 20_000), (5000, 1)], 3));
     }
 
     proptest! {
@@ -358,7 +390,7 @@ mod tests {
                 prop_assert_eq!(shown.len() as u32, matched);
             }
             let mut found = Vec::new();
-            lane.each(|seq, hit| {
+            lane.each(|| (), |seq, hit| {
                 let length = texts[usize::try_from((seq - 1) / stride).unwrap()].len();
                 found.push((seq, hit.matched, hit.score(length as u32)));
             });

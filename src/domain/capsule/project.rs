@@ -3,6 +3,7 @@
 use super::fault::{Fault, Result};
 use super::seal::sha256_hex;
 use super::text::is_blank;
+use crate::domain::invalid::excerpt;
 use crate::domain::limits::LABEL_CHARS;
 use crate::domain::path::TreePath;
 
@@ -52,7 +53,7 @@ impl Fence {
         {
             return Err(Fault::value(
                 "project_prefix",
-                format!("project_prefix {text:?} is blank or ends in \"/\""),
+                format!("project_prefix {} is blank or ends in \"/\"", excerpt(text)),
             ));
         }
         Ok(Self { project_id, prefix })
@@ -71,10 +72,10 @@ impl Fence {
     pub fn describe(&self) -> String {
         let mut text = String::new();
         if let Some(id) = &self.project_id {
-            text.push_str(&format!(" in project {id:?}"));
+            text.push_str(&format!(" in project {}", excerpt(id)));
         }
         if let Some(prefix) = &self.prefix {
-            text.push_str(&format!(" at or below project {prefix:?}"));
+            text.push_str(&format!(" at or below project {}", excerpt(prefix)));
         }
         text
     }

@@ -74,7 +74,8 @@ fn by_words(a: &Match, b: &Match) -> Ordering {
     b.matched.cmp(&a.matched).then_with(|| a.score.total_cmp(&b.score))
 }
 
-/// Fences what the lanes found. `cosines` are those of everything in reach that has a vector.
+/// Fences what the lanes found. `cosines` are those of everything in reach that has a vector. `pause` is called
+/// now and then.
 pub fn fence(
     query: &Query,
     now: i64,
@@ -82,6 +83,7 @@ pub fn fence(
     reach: &Reach,
     lane: &Lane,
     cosines: &HashMap<i64, f64>,
+    pause: fn(),
 ) -> Ranking {
     let near = nearest(query, standing, reach, cosines);
     let by_text = query.lane != words::Lane::Vector;
@@ -90,7 +92,7 @@ pub fn fence(
     let mut excluded = Excluded::default();
     if by_text {
         let is_marked = standing.is_marked_for(now) && reach.is_of_places() && query.window.is_none();
-        lane.each(|seq, hit| {
+        lane.each(pause, |seq, hit| {
             let mark = standing.mark(seq, is_marked);
             let length = match mark.pass() {
                 Pass::Free if reach.admits_place(mark.place()) => mark.length,
@@ -453,10 +455,10 @@ mod tests {
         let postings = HashMap::from([("quince".to_owned(), Posting { seqs, counts })]);
         let lane = probe.lane(&postings, Corpus { documents: 40, tokens: 80 });
         let reach = Reach::new(query, standing, &[true], None);
-        let unmarked = fence(query, now(), standing, &reach, &lane, cosines);
+        let unmarked = fence(query, now(), standing, &reach, &lane, cosines, || ());
         let mut standing = standing.clone();
         standing.mark_all(None, now());
-        let marked = fence(query, now(), &standing, &reach, &lane, cosines);
+        let marked = fence(query, now(), &standing, &reach, &lane, cosines, || ());
         assert_eq!(format!("{marked:?}"), format!("{unmarked:?}"));
         marked
     }

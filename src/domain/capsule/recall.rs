@@ -221,7 +221,7 @@ pub fn abstention(query: &Query, aliases: usize) -> String {
     let mut text =
         format!("nothing matches the {} usable term(s){}", query.terms.len(), query.fence.describe());
     if let Some(session) = &query.session_id {
-        text.push_str(&format!(" in session {session:?}"));
+        text.push_str(&format!(" in session {}", crate::domain::invalid::excerpt(session)));
     }
     for (what, id) in [("effort", &query.effort_id), ("topic", &query.topic_id)] {
         if let Some(id) = id {

@@ -1,5 +1,6 @@
 //! One label pattern of a tree filter: a label with modifiers, shared by lquery and ltxtquery (LQ-4, LT-1).
 
+use crate::domain::invalid::excerpt;
 use std::fmt;
 
 /// A label with its modifiers, and what it takes for a label to match it.
@@ -35,12 +36,15 @@ impl Pattern {
                 '@' => &mut pattern.fold,
                 '%' => &mut pattern.words,
                 other if is_label_character(other) => {
-                    return Err(format!("the modifiers of label {text:?} are followed by {other:?}"));
+                    return Err(format!(
+                        "the modifiers of label {} are followed by {other:?}",
+                        excerpt(text)
+                    ));
                 }
-                other => return Err(format!("{other:?} may not stand after label {text:?}")),
+                other => return Err(format!("{other:?} may not stand after label {}", excerpt(text))),
             };
             if *seen {
-                return Err(format!("modifier {modifier:?} stands twice after label {text:?}"));
+                return Err(format!("modifier {modifier:?} stands twice after label {}", excerpt(text)));
             }
             *seen = true;
         }
@@ -99,6 +103,14 @@ mod tests {
 
     fn matches(pattern: &str, label: &str) -> bool {
         Pattern::parse(pattern).unwrap().matches(label)
+    }
+
+    #[test]
+    fn a_refusal_repeats_no_long_label() {
+        for modifiers in ["é", "*a", "**"] {
+            let refused = Pattern::parse(&format!("{}{modifiers}", "x".repeat(5000))).unwrap_err();
+            assert!(refused.len() < 200, "{refused}");
+        }
     }
 
     #[test]

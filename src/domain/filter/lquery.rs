@@ -4,6 +4,7 @@
 //! what [`Lquery::as_str`] returns.
 
 use super::label::Pattern;
+use crate::domain::invalid::excerpt;
 use crate::domain::path::TreePath;
 use std::fmt::{self, Write as _};
 
@@ -220,7 +221,7 @@ fn bounds(source: &str) -> Result<(u32, u32), String> {
     let inner = source
         .strip_prefix('{')
         .and_then(|rest| rest.strip_suffix('}'))
-        .ok_or_else(|| format!("the bounds {source:?} do not end with \"}}\""))?;
+        .ok_or_else(|| format!("the bounds {} do not end with \"}}\"", excerpt(source)))?;
     let (low, high) = match inner.split_once(',') {
         None => {
             let exactly = number(inner, source)?;
@@ -232,18 +233,21 @@ fn bounds(source: &str) -> Result<(u32, u32), String> {
         ),
     };
     if low > high {
-        return Err(format!("the bounds {source:?} have a lower number above the upper one"));
+        return Err(format!("the bounds {} have a lower number above the upper one", excerpt(source)));
     }
     Ok((low, high))
 }
 
 fn number(digits: &str, source: &str) -> Result<u32, String> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("the bounds {source:?} are not of the form {{n}}, {{n,}}, {{n,m}} or {{,m}}"));
+        return Err(format!(
+            "the bounds {} are not of the form {{n}}, {{n,}}, {{n,m}} or {{,m}}",
+            excerpt(source)
+        ));
     }
     match digits.parse::<u32>() {
         Ok(number) if number <= LEVELS => Ok(number),
-        _ => Err(format!("the bounds {source:?} go beyond {LEVELS}")),
+        _ => Err(format!("the bounds {} go beyond {LEVELS}", excerpt(source))),
     }
 }
 

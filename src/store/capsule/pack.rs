@@ -92,6 +92,9 @@ pub struct Turn {
     pub busy: bool,
 }
 
+/// Contents that are in memory at once: each may be as long as a content can be.
+const CONTENTS_AT_ONCE: i64 = 100;
+
 /// Packs the lists of the tokens of up to `most` capsules that came since the last time; with `rebuild`, all packs are thrown
 /// away first.
 pub fn pack(session: &Session, most: i64, rebuild: bool) -> Result<Turn> {
@@ -112,11 +115,16 @@ pub fn pack(session: &Session, most: i64, rebuild: bool) -> Result<Turn> {
     }
     let upto = capsules.min(packed.saturating_add(most));
     let mut tokens = BTreeSet::new();
-    let rows = looking_up(|| session.db().run(&CONTENTS, &[space, arg(packed), arg(upto)]))?;
-    for row in rows.iter() {
-        tokens.extend(index_tokens(&row.need::<String>(1)?));
+    let mut read = packed;
+    while read < upto {
+        let to = upto.min(read + CONTENTS_AT_ONCE);
+        let rows = looking_up(|| session.db().run(&CONTENTS, &[space, arg(read), arg(to)]))?;
+        for row in rows.iter() {
+            tokens.extend(index_tokens(&row.need::<String>(1)?));
+        }
+        rows.free();
+        read = to;
     }
-    rows.free();
     let Some(packs) = due(session, &tokens)? else { return Ok(done) };
     for rows in packs.chunks(ROWS_AT_ONCE) {
         let column = |value: fn(&(String, Pack)) -> i64| arg(rows.iter().map(value).collect::<Vec<_>>());

@@ -140,7 +140,7 @@ pub fn retrieve(session: &Session, query: &Query) -> Result<String> {
     let lane = probe.lane(&postings, now.corpus);
     let cosines = cosines(session, query)?;
     let reach = Reach::new(query, &now.standing, &now.readable, within.clone());
-    let mut ranking = fence(query, stamps.stamp.pg_micros(), &now.standing, &reach, &lane, &cosines);
+    let mut ranking = fence(query, stamps.stamp.pg_micros(), &now.standing, &reach, &lane, &cosines, pause);
     order(session, query, &mut ranking)?;
     for _ in 0..tombstones(session, query, within.as_ref())? {
         ranking.excluded.note(Reason::Tombstoned);
@@ -169,6 +169,11 @@ pub fn retrieve(session: &Session, query: &Query) -> Result<String> {
 /// What cannot be written as JSON is an error of ours.
 pub(super) fn unwritable<T>(written: serde_json::Result<T>) -> Result<T> {
     written.map_err(|error| Error::Internal(format!("an answer cannot be written: {error}")))
+}
+
+/// Lets a cancel or a timeout end the call.
+fn pause() {
+    pgrx::check_for_interrupts!();
 }
 
 /// The capsules that belong to the effort and to the topic of a query, if it names any.

@@ -11,6 +11,7 @@ use crate::domain::capsule::project::{ROOT, is_capsule_tree};
 use crate::domain::capsule::recall::check_vector;
 use crate::domain::capsule::record::{armour, id_of, number};
 use crate::domain::capsule::text::{fold, is_blank};
+use crate::domain::invalid::excerpt;
 use crate::domain::path::TreePath;
 use crate::error::Result;
 use crate::statement;
@@ -175,8 +176,11 @@ pub fn put_vector(book: &mut Book, id: &str, vector: &[f32], tag: &str) -> Resul
     let resident = tag_of(session.db().row(&TAG, &[space, seq])?)?;
     let old = tag_of(session.db().row(&OLD_TAG, &[space, seq])?)?;
     if let Some(resident) = resident.as_ref().or(old.as_ref()).filter(|resident| *resident != tag) {
-        let message =
-            format!("model_tag {tag:?} differs from {resident:?}, which the vectors of this space have");
+        let message = format!(
+            "model_tag {} differs from {}, which the vectors of this space have",
+            excerpt(tag),
+            excerpt(resident)
+        );
         return Err(Fault::value("model_tag", message).into());
     }
     session.db().run(&PUT, &[space, seq, arg(vector.to_vec()), arg(tag), arg(book.now_at())])?;

@@ -1,10 +1,11 @@
--- What the lexical index has not taken in, and what is missing in it. $1 how long a change may wait, in seconds.
+-- What the lexical index has not taken in, and what is missing in it. $1 how long a change may wait, in seconds,
+-- $2 how many memories a page of ids holds.
 select 'error',
   pg_catalog.format('space %s: the lexical index is damaged: segment %s has lost its memories', s.space, s.segment),
-  pg_catalog.format('Call me.lexical_maintain(rebuild => true, space => %L) until it is complete.', s.space)
+  pg_catalog.format('Call me.lexical_maintain(rebuild => true, space => %L), and then without rebuild until it is complete.', s.space)
 from me.lexical_segment as s
 where (select pg_catalog.count(*) from me.lexical_page as p where p.space = s.space and p.segment = s.segment and p.kind = 2)
-  <> (s.memories + 239) / 240
+  <> (s.memories + $2 - 1) / $2
 union all
 select 'warning',
   pg_catalog.format('space %s: %s memories wait for the lexical index, since %s: searches for common words are slow',

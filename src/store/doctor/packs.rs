@@ -43,7 +43,7 @@ pub fn examine(db: &Db) -> Result<Vec<Finding>> {
         .map(|(space, count)| {
             let detail = format!("space {space}: {count} packs of words do not say which capsules hold them");
             let remedy = format!(
-                "Call me.lexical_maintain(rebuild => true, space => '{space}') until it is complete."
+                "Call me.lexical_maintain(rebuild => true, space => '{space}'), and then without rebuild until it is complete."
             );
             Finding::bad(CHECK, Status::Error, detail, &remedy)
         })
