@@ -22,6 +22,7 @@ use crate::domain::filter::Scope;
 use crate::domain::invalid::Invalid;
 use crate::domain::memory::Meta;
 use crate::domain::search::bm25::{Scored, best, by_rank};
+use crate::domain::search::compared::{FEW, most_compared};
 use crate::domain::search::request::Meaning;
 use crate::error::{Error, Result};
 use crate::provider;
@@ -31,8 +32,6 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::CString;
 
-/// Up to how many rows are compared one by one.
-const FEW: u32 = 3000;
 /// The number of `@>` among the operators of an index over metadata.
 const CONTAINS: u16 = pg_sys::JsonbContainsStrategyNumber as u16;
 /// Rows the index hands out beyond the limit, so that equal distances at its end are put in order.
@@ -158,13 +157,13 @@ pub fn find(
     limit: usize,
 ) -> Result<Found> {
     let all = also.is_nothing() && filter.is_whole_space();
-    let estimate = match statistics::few(session, FEW)? {
-        Some(memories) => f64::from(memories),
+    let (estimate, most) = match statistics::few(session, FEW)? {
+        Some(memories) => (f64::from(memories), f64::from(FEW)),
         // A table that was not analyzed yet is taken for small; of the whole space it is known that it is not.
-        None if all => filter.estimate(session.db())?.max(f64::from(FEW + 1)),
-        None => filter.estimate(session.db())?,
+        None if all => (filter.estimate(session.db())?.max(f64::from(FEW + 1)), f64::from(FEW)),
+        None => expected(session, filter, also, limit)?,
     };
-    let many = estimate > f64::from(FEW);
+    let many = estimate > most;
     let found = |best: Vec<Scored>, plan| {
         let passing = |row: &Scored| threshold.is_none_or(|least| row.score >= least);
         Found { best: best.into_iter().filter(passing).collect(), plan, estimate }
@@ -181,6 +180,23 @@ pub fn find(
     }
     let plan = if many { "index, then one by one" } else { "one by one" };
     Ok(found(one_by_one(session, filter, also, target, None, limit)?, plan))
+}
+
+/// How many memories are expected to pass, and up to how many are compared one by one. Where trees are all that is asked, they
+/// are counted as far as that: the planner takes one of a thousand subtrees for several, and the index, asked for the nearest of
+/// a thousand among a million, looks at all that it is allowed to, in vain.
+fn expected(session: &Session, filter: &Filter, also: &Also, limit: usize) -> Result<(f64, f64)> {
+    let Some(passing) = Passing::of(session, filter, also)? else {
+        return Ok((filter.estimate(session.db())?, f64::from(FEW)));
+    };
+    let most = most_compared(limit, passing.rows_expected());
+    if passing.is_by_tree_alone()
+        && let Some(count) = passing.in_scope(most + 1)?
+        && count <= most
+    {
+        return Ok((count as f64, most as f64));
+    }
+    Ok((filter.estimate(session.db())?, most as f64))
 }
 
 /// The similarity of given rows, of those that pass and have a vector.

@@ -2,6 +2,7 @@
 
 pub mod blend;
 pub mod bm25;
+pub mod compared;
 pub mod fields;
 pub mod findings;
 pub mod grep;
