@@ -6,7 +6,6 @@ use super::nearest::Scratch;
 use crate::domain::lexical::place::Place;
 use crate::error::Result;
 use pgrx::pg_sys;
-use std::ffi::c_int;
 
 /// An index of a GIN, open for one look.
 struct Gin(pg_sys::Relation);
@@ -33,7 +32,8 @@ pub struct Wanted {
 }
 
 /// Shows the rows that may be wanted, in the order in which they lie, to `each`, which has to look whether they are: an index of
-/// this kind does not know for sure. Nothing that `each` allocates by the server's means outlives it. False when it cannot be asked; no row was shown then.
+/// this kind does not know for sure. Nothing that `each` allocates by the server's means outlives it. False when the index
+/// cannot be asked; no row was shown then.
 pub fn rows(
     open: &Open,
     wanted: &Wanted,
@@ -65,8 +65,7 @@ pub fn rows(
         let mut show = |places: &mut Places| {
             places.rows(open.table, scan.0, open.slot, |_| {
                 pgrx::check_for_interrupts!();
-                pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                memory.run(|| each(&Found { open }))?;
+                memory.run(|| each(&open.found()))?;
                 Ok(true)
             })
         };

@@ -195,24 +195,15 @@ impl Filter {
     /// How many rows the planner expects to pass. Planning takes as long as reading a hundred rows, and whoever searches
     /// mostly does so again in the same place: what was expected last is kept for some seconds.
     pub fn estimate(&self, db: &Db) -> Result<f64> {
-        Ok(self.expected(db)?.rows)
-    }
-
-    /// The same, with how they would be found.
-    pub fn expected(&self, db: &Db) -> Result<Expected> {
-        let now = Instant::now();
-        let known = ESTIMATES.with_borrow(|kept| {
-            let found = kept.iter().find(|(filter, until, _)| now < *until && filter == self);
-            found.map(|(.., expected)| *expected)
-        });
-        if let Some(expected) = known {
-            return Ok(expected);
+        if let Some(expected) = self.expected() {
+            return Ok(expected.rows);
         }
         self.prepare();
         let expected = db.expect(&PASSING, &self.args())?;
         if self.length() > ESTIMATE_LENGTH {
-            return Ok(expected);
+            return Ok(expected.rows);
         }
+        let now = Instant::now();
         ESTIMATES.with_borrow_mut(|kept| {
             kept.retain(|(filter, until, _)| now < *until && filter != self);
             if kept.len() == ESTIMATES_MOST {
@@ -220,7 +211,17 @@ impl Filter {
             }
             kept.push((self.clone(), now + ESTIMATE_KEPT, expected));
         });
-        Ok(expected)
+        Ok(expected.rows)
+    }
+
+    /// What the planner expected, and how it would find the rows, where it was asked a moment ago: to ask it takes longer than
+    /// to know saves.
+    pub fn expected(&self) -> Option<Expected> {
+        let now = Instant::now();
+        ESTIMATES.with_borrow(|kept| {
+            let found = kept.iter().find(|(filter, until, _)| now < *until && filter == self);
+            found.map(|(.., expected)| *expected)
+        })
     }
 
     /// How many bytes it says what it asks for in, about.

@@ -244,13 +244,22 @@ impl Open {
             let scan = self.begin(snapshot, count, scan_keys.as_mut_ptr(), false);
             while pg_sys::index_getnext_slot(scan.0, direction, self.slot) {
                 pgrx::check_for_interrupts!();
-                pg_sys::slot_getsomeattrs_int(self.slot, c_int::from(self.last));
-                if !each(&Found { open: self })? {
+                if !each(&self.found())? {
                     break;
                 }
             }
         }
         Ok(true)
+    }
+
+    /// The row in the slot, taken apart as far as its columns are read.
+    ///
+    /// # Safety
+    /// The slot holds a row.
+    pub(super) unsafe fn found(&self) -> Found<'_> {
+        // SAFETY: by the contract of this function.
+        unsafe { pg_sys::slot_getsomeattrs_int(self.slot, c_int::from(self.last)) };
+        Found { open: self }
     }
 
     /// How many rows the table was last counted to have.

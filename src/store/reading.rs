@@ -160,8 +160,7 @@ impl Table {
             // SAFETY: the scan is of the table the slot was made for.
             unsafe {
                 while pg_sys::index_getnext_slot(scan, direction, open.slot) {
-                    pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                    if !each(&Found { open })? {
+                    if !each(&open.found())? {
                         break;
                     }
                 }
@@ -187,8 +186,7 @@ impl Table {
                     let more = places.take(scan, pg_sys::ScanDirection::ForwardScanDirection);
                     go_on = places.rows(open.table, scan, open.slot, |_| {
                         pgrx::check_for_interrupts!();
-                        pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                        each(&Found { open })
+                        each(&open.found())
                     })? && more;
                 }
             }
@@ -271,8 +269,7 @@ impl Table {
                 if at != shown {
                     return Ok(false);
                 }
-                pg_sys::slot_getsomeattrs_int(open.slot, c_int::from(open.last));
-                let is_it = show(at, &Found { open })?;
+                let is_it = show(at, &open.found())?;
                 shown += usize::from(is_it);
                 Ok(is_it)
             })?;

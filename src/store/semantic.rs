@@ -310,14 +310,14 @@ fn passing(session: &Session, filter: &Filter, also: &Also, ids: Option<&[[u8; 1
         .collect()
 }
 
-/// The memories that contain some metadata, where that and trees are all that is asked, and where the planner would have the
-/// index over metadata find them.
+/// The memories that contain some metadata, where that and trees are all that is asked, and where the planner, which was
+/// asked for an estimate, would have the index over metadata find them.
 fn with_metadata(session: &Session, filter: &Filter, also: &Also) -> Result<Option<Vec<Memory>>> {
     let (Some((scope, Some(meta))), Some(hidden)) = (filter.scope_and_meta(), also.hidden_only()) else {
         return Ok(None);
     };
     let Some(memories) = Tables::here().and_then(|tables| tables.open(&MEMORY)) else { return Ok(None) };
-    let Some(bitmap_of) = filter.expected(session.db())?.bitmap_of else { return Ok(None) };
+    let Some(bitmap_of) = filter.expected().and_then(|expected| expected.bitmap_of) else { return Ok(None) };
     let Some(value) = constant(Some(meta))? else { return Ok(None) };
     let wanted = Wanted { index: bitmap_of, column: 3, strategy: CONTAINS, value: value.datum() };
     let check = Check { space: session.space(), memories: &memories, scope, meta: Some(value), hidden };
